@@ -1,0 +1,270 @@
+"""What the kernels need, and what of it is here: the checks of ``awkward-cudakernels doctor``.
+
+The versions wanted are read from this distribution's own metadata, so they are written once, in
+``pyproject.toml``.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import os
+import platform
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+
+from awkward_cudakernels import environment
+
+__all__ = ["Check", "Diagnosis", "diagnose"]
+
+DISTRIBUTION = "awkward-cudakernels"
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing looked at.
+
+    Attributes:
+        name: of the thing.
+        state: "ok"; "missing", when something that could be there is not; "wrong", when it is of no use.
+        found: what is there, in a few words.
+        advice: one sentence on what to do, empty if nothing needs doing.
+        needed: whether even the host executor needs it.
+    """
+
+    name: str
+    state: str
+    found: str
+    advice: str = ""
+    needed: bool = False
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """All checks; ``executor`` is "device", "host" or "none", the best that can be used."""
+
+    executor: str
+    checks: tuple[Check, ...]
+
+    @property
+    def usable(self) -> bool:
+        return self.executor != "none"
+
+
+def diagnose() -> Diagnosis:
+    """Look at everything; changes nothing, apart from the cache of the kernels tried."""
+    requirements = _requirements()
+    base = [_python()]
+    base += [_package(name, requirements, needed=True) for name in ("awkward", "numpy", "numba", "pyarrow")]
+    base.append(_kernel_table())
+
+    driver = environment.driver()
+    extra = _extra(driver)
+    cuda = [_driver(driver), *_devices(driver), _cupy(requirements, extra, driver)]
+    for name in ("cuda-core", "cuda-cccl", "numba-cuda"):
+        cuda.append(_package(name, requirements, extra=extra))
+    cuda += [_library(name, extra) for name in ("nvrtc", "nvJitLink", "nvvm")]
+
+    host = _try("host", "cpu")
+    checks = [*base, *cuda, _cache(), host]
+    host_usable = all(check.state == "ok" for check in (*base, host) if check.needed)
+    executor = "host" if host_usable else "none"
+    if host_usable and all(check.state == "ok" for check in cuda):
+        device = _try("device", "cuda")
+        checks.append(device)
+        executor = "device" if device.state == "ok" else executor
+    return Diagnosis(executor, tuple(checks))
+
+
+# -- Python and its packages ---------------------------------------------------------------------------------
+
+
+def _requirements() -> list[Requirement]:
+    """Of this distribution, those of its extras included; none when run from an uninstalled checkout."""
+    try:
+        return [Requirement(line) for line in importlib.metadata.requires(DISTRIBUTION) or []]
+    except importlib.metadata.PackageNotFoundError:
+        return []
+
+
+def _wanted(name: str, requirements: list[Requirement], extra: str | None) -> SpecifierSet:
+    """Every version bound on a package, by the base dependencies and the given extra."""
+    wanted = SpecifierSet()
+    for requirement in requirements:
+        applies = requirement.marker is None or requirement.marker.evaluate({"extra": extra or ""})
+        if applies and requirement.name == name:
+            wanted &= requirement.specifier
+    return wanted
+
+
+def _python() -> Check:
+    version = platform.python_version()
+    try:
+        wanted = importlib.metadata.metadata(DISTRIBUTION)["Requires-Python"]
+    except importlib.metadata.PackageNotFoundError:
+        # Run from a folder: what it asks for is not on record.
+        return Check("Python", "ok", version, needed=True)
+    if not SpecifierSet(wanted).contains(version, prereleases=True):
+        advice = f"Use a Python of version {wanted}."
+        return Check("Python", "wrong", version, advice, needed=True)
+    return Check("Python", "ok", version, needed=True)
+
+
+def _package(
+    name: str, requirements: list[Requirement], *, extra: str | None = None, needed: bool = False
+) -> Check:
+    wanted = _wanted(name, requirements, extra)
+    version = environment.versions([name]).get(name)
+    if version is None:
+        advice = f'Run pip install "{name}{wanted}".' if extra is None else _install(extra)
+        return Check(name, "missing", "not installed", advice, needed)
+    if not wanted.contains(version, prereleases=True):
+        return Check(name, "wrong", f"{version}, not {wanted}", f'Run pip install "{name}{wanted}".', needed)
+    return Check(name, "ok", version, needed=needed)
+
+
+def _install(extra: str) -> str:
+    return f"To use a GPU, install this package with its extra {extra}."
+
+
+def _kernel_table() -> Check:
+    name = "kernel table"
+    try:
+        from awkward_cudakernels import signatures
+
+        differences = signatures.compare_with_installed()
+    except Exception as err:
+        return Check(name, "wrong", _short(err), "Reinstall this package and awkward.")
+    if differences:
+        found = f"{len(differences)} differences from the installed awkward, the first: {differences[0]}"
+        return Check(name, "wrong", found, "Install the version of awkward that this package asks for.")
+    return Check(name, "ok", "as in the installed awkward")
+
+
+# -- CUDA ----------------------------------------------------------------------------------------------------
+
+
+def _extra(driver: environment.Driver | None) -> str:
+    """Which extra fits: that of the CuPy that is installed, else that of the driver, else cu12."""
+    installed = environment.versions(["cupy-cuda12x", "cupy-cuda13x"])
+    if len(installed) == 1:
+        return "cu13" if "cupy-cuda13x" in installed else "cu12"
+    return "cu13" if driver is not None and driver.cuda >= (13, 0) else "cu12"
+
+
+def _driver(driver: environment.Driver | None) -> Check:
+    name = "NVIDIA driver"
+    if driver is None:
+        return Check(name, "missing", "none", "To use a GPU, install NVIDIA's driver.")
+    found = f"supports CUDA up to {driver.cuda[0]}.{driver.cuda[1]}"
+    if driver.cuda < (12, 0):
+        return Check(name, "wrong", found, "Install a driver that supports CUDA 12 or newer.")
+    return Check(name, "ok", found)
+
+
+def _devices(driver: environment.Driver | None) -> Iterator[Check]:
+    if driver is None or not driver.devices:
+        advice = "To use a GPU, run on a machine that has one and lets this process see it."
+        yield Check("device", "missing", "none", advice)
+        return
+    for number, device in enumerate(driver.devices):
+        name = f"device {number}"
+        if device.compute_capability < (7, 5):
+            advice = "Use a GPU of compute capability 7.5 or higher: the compilers know no older ones."
+            yield Check(name, "wrong", str(device), advice)
+        else:
+            yield Check(name, "ok", str(device))
+
+
+def _cupy(requirements: list[Requirement], extra: str, driver: environment.Driver | None) -> Check:
+    name = "CuPy"
+    installed = environment.versions(["cupy-cuda11x", "cupy-cuda12x", "cupy-cuda13x", "cupy"])
+    if not installed:
+        return Check(name, "missing", "not installed", _install(extra))
+    found = ", ".join(f"{package} {version}" for package, version in installed.items())
+    if len(installed) > 1:
+        return Check(name, "wrong", found, "Uninstall all but one of these: they share their files.")
+    package, version = next(iter(installed.items()))
+    wanted = _wanted(package, requirements, extra)
+    if not wanted.contains(version, prereleases=True):
+        return Check(name, "wrong", f"{found}, not {wanted}", f'Run pip install "{package}{wanted}".')
+    if driver is not None and package == "cupy-cuda13x" and driver.cuda < (13, 0):
+        advice = "The driver is older than CUDA 13: install this package with its extra cu12 instead of cu13."
+        return Check(name, "wrong", found, advice)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            importlib.import_module("cupy")
+    except Exception as err:
+        return Check(name, "wrong", f"{found}: {_short(err)}", f"Reinstall {package}.")
+    return Check(name, "ok", found)
+
+
+def _library(name: str, extra: str) -> Check:
+    try:
+        from cuda import pathfinder
+
+        found = pathfinder.load_nvidia_dynamic_lib(name).abs_path
+    except ImportError:
+        return Check(
+            name, "missing", "cuda-pathfinder, which looks for it, is not installed", _install(extra)
+        )
+    except Exception as err:  # one class per way of not finding it
+        return Check(name, "missing", type(err).__name__, _install(extra))
+    return Check(name, "ok", str(found))
+
+
+# -- this package --------------------------------------------------------------------------------------------
+
+
+def _cache() -> Check:
+    name = "cache folder"
+    try:
+        primitives: Any = importlib.import_module("primitives")
+        info = primitives.cache_info()
+    except Exception as err:
+        return Check(name, "wrong", _short(err), "Reinstall this package.")
+    if not info["enabled"]:
+        advice = "Compiled kernels are not kept, so every process compiles anew: see `primitives.cache_info`."
+        return Check(name, "missing", "switched off", advice)
+    path = Path(info["path"])
+    found = f"{path}: {info['entries']} entries, {info['bytes'] / 2**20:.1f} MiB"
+    # The folder is made at the first compilation: what counts before is where it would be made.
+    there = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
+    if not there.is_dir() or not os.access(there, os.W_OK):
+        return Check(name, "wrong", found, "Make this folder writable, or every process compiles anew.")
+    return Check(name, "ok", found)
+
+
+def _try(executor: str, backend: str) -> Check:
+    """Run one small operation on an executor and look at its result."""
+    name = f"{executor} executor"
+    needed = executor == "host"
+    try:
+        import awkward as ak
+
+        import awkward_cudakernels
+
+        awkward_cudakernels.register(backend)
+        try:
+            array = ak.to_backend(ak.Array([[1, 2], [], [3]]), backend)
+            found = ak.to_list(ak.sum(array[array > 1], axis=1))
+        finally:
+            awkward_cudakernels.unregister()
+    except Exception as err:
+        advice = "Put right what is named above, and report this if nothing is."
+        return Check(name, "wrong", f"fails: {_short(err)}", advice, needed)
+    if found != [2, 0, 3]:
+        return Check(name, "wrong", f"computes {found} for [2, 0, 3]", "Please report this.", needed)
+    return Check(name, "ok", "computes what it should", needed=needed)
+
+
+def _short(err: BaseException) -> str:
+    lines = str(err).strip().splitlines() or [""]
+    return f"{type(err).__name__}: {lines[0][:120]}"
