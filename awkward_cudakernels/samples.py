@@ -82,15 +82,15 @@ def _line(mass: float) -> Callable[[np.random.Generator, int], NDArray[np.float6
 
 
 def _z_boson(rng: np.random.Generator, n: int) -> NDArray[np.float64]:
-    """Breit-Wigner of the Z, between 40 and 140 GeV: its cumulative distribution, inverted."""
+    """Breit-Wigner of the Z, between 20 and 500 GeV: its cumulative distribution, inverted."""
     mass, half_width = 91.1876, 2.4952 / 2
-    low, high = np.arctan((40 - mass) / half_width), np.arctan((140 - mass) / half_width)
+    low, high = np.arctan((20 - mass) / half_width), np.arctan((500 - mass) / half_width)
     return mass + half_width * np.tan(rng.uniform(low, high, n))
 
 
 def _continuum(rng: np.random.Generator, n: int) -> NDArray[np.float64]:
-    """Falls as the mass to the power of -1.5, from 0.3 to 180 GeV."""
-    low, high = 0.3**-0.5, 180.0**-0.5
+    """Falls as the mass to the power of -1.5, from 0.3 to 500 GeV."""
+    low, high = 0.3**-0.5, 500.0**-0.5
     return (low - rng.uniform(0, 1, n) * (low - high)) ** -2
 
 
