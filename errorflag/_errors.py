@@ -1,0 +1,98 @@
+"""The exception, the call it belongs to, and the two thread-local settings."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+
+class DeviceError(ValueError):
+    """An error that a kernel reported.
+
+    Its text is ``f"{message} in compiled CUDA code ({kernel})"``; everything else is in attributes
+    and, for people, in notes.
+
+    Attributes:
+        kernel: name of the kernel call that failed.
+        message: the message that the kernel's op declared.
+        index: the lowest failing element of that call.
+        invocation: how many calls were made on the channel before it since it was last drained.
+    """
+
+    def __init__(self, kernel: str, message: str, index: int, invocation: int) -> None:
+        super().__init__(f"{message} in compiled CUDA code ({kernel})")
+        self.kernel = kernel
+        self.message = message
+        self.index = index
+        self.invocation = invocation
+
+    def __reduce__(self) -> tuple[object, ...]:
+        state = {"__notes__": notes} if (notes := getattr(self, "__notes__", None)) else None
+        return type(self), (self.kernel, self.message, self.index, self.invocation), state
+
+
+def add_note(exception: BaseException, note: str) -> None:
+    """`BaseException.add_note`, also on Python 3.10."""
+    exception.__notes__ = [*getattr(exception, "__notes__", []), note]  # type: ignore[attr-defined]
+
+
+class Call:
+    """One kernel call, made of one or more launches.
+
+    Args:
+        name: what an error names.
+        decorate: called with the exception before it is raised, to add notes.
+    """
+
+    __slots__ = ("decorate", "name", "ordinal")
+
+    def __init__(self, name: str, decorate: Callable[[DeviceError], object] | None = None) -> None:
+        self.name = name
+        self.decorate = decorate
+        self.ordinal = -1  # set by the channel at the call's first launch
+
+
+class _Local(threading.local):
+    call: Call | None = None
+    eager: int = 0
+
+
+_local = _Local()
+
+
+def current_call() -> Call | None:
+    """The call that launches of this thread belong to now, if any."""
+    return _local.call
+
+
+def is_eager() -> bool:
+    """Whether this thread is inside `eager`."""
+    return _local.eager > 0
+
+
+@contextmanager
+def call(name: str, decorate: Callable[[DeviceError], object] | None = None) -> Iterator[Call]:
+    """Makes all launches of the block one kernel call, named `name` in errors.
+
+    Nested calls belong to the outermost one.
+    """
+    if _local.call is not None:
+        yield _local.call
+        return
+    entered = Call(name, decorate)
+    _local.call = entered
+    try:
+        yield entered
+    finally:
+        _local.call = None
+
+
+@contextmanager
+def eager() -> Iterator[None]:
+    """Checks for errors after every call of this thread: it synchronizes, so it is for debugging."""
+    _local.eager += 1
+    try:
+        yield
+    finally:
+        _local.eager -= 1

@@ -1,0 +1,17 @@
+"""Where the device header is, and its text."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+
+def header_path() -> Path:
+    """The folder to give a CUDA compiler as ``-I``; it holds ``errorflag.cuh``."""
+    return Path(__file__).parent
+
+
+@cache
+def header() -> str:
+    """The text of ``errorflag.cuh``, to put in front of a kernel's source."""
+    return (header_path() / "errorflag.cuh").read_text(encoding="utf-8")

@@ -1,0 +1,51 @@
+"""Data-parallel primitives for CuPy and NumPy arrays, with errors that stay on the device.
+
+An `op` is a plain Python function; a primitive runs it over a range, a scan or ragged segments, on
+the GPU for CuPy arrays and on the CPU for NumPy arrays. No primitive waits for the device.
+"""
+
+from errorflag import DeviceError, synchronize
+
+from ._cache import cache_info
+from ._intrinsics import float_bits, load_int64, store_int64
+from ._op import DeviceFunction, Op, OpError, device_function, op
+from ._scan import (
+    exclusive_scan,
+    inclusive_scan,
+    lower_bound,
+    offsets_from,
+    run_boundaries,
+    scan,
+    searchsorted,
+    select,
+    upper_bound,
+)
+from ._segmented import segment_ids, segmented_reduce, segmented_transform
+from ._transform import transform
+
+__all__ = [
+    "DeviceError",
+    "DeviceFunction",
+    "Op",
+    "OpError",
+    "cache_info",
+    "device_function",
+    "exclusive_scan",
+    "float_bits",
+    "inclusive_scan",
+    "load_int64",
+    "lower_bound",
+    "offsets_from",
+    "op",
+    "run_boundaries",
+    "scan",
+    "searchsorted",
+    "segment_ids",
+    "segmented_reduce",
+    "segmented_transform",
+    "select",
+    "store_int64",
+    "synchronize",
+    "transform",
+    "upper_bound",
+]

@@ -1,0 +1,56 @@
+"""Checks of arguments that the host can make before anything is launched."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+
+def length_argument(name: str, value: Any) -> int:
+    """A size as a Python int.
+
+    Raises:
+        TypeError: if it is not an integer.
+        ValueError: if it is negative.
+    """
+    try:
+        length = operator.index(value)
+    except TypeError:
+        raise TypeError(f"argument {name!r} must be an integer, not {value!r}") from None
+    if length < 0:
+        raise ValueError(f"argument {name!r} must not be negative, it is {length}")
+    return length
+
+
+def array_argument(name: str, value: Any, *, dtypes: str | None = None, size: int | None = None) -> Any:
+    """An array argument whose length or dtype the primitive knows.
+
+    Args:
+        name: for messages.
+        value: the array.
+        dtypes: allowed dtype kinds and sizes, as NumPy characters; None allows all.
+        size: the least number of elements; None allows all.
+
+    Raises:
+        TypeError: it is no array, or of another dtype.
+        ValueError: it has more than one dimension or is too short.
+    """
+    if not hasattr(value, "dtype") or not hasattr(value, "shape"):
+        raise TypeError(f"argument {name!r} must be an array, not a {type(value).__name__}")
+    if len(value.shape) != 1:
+        raise ValueError(f"argument {name!r} must have one dimension, it has {len(value.shape)}")
+    if dtypes is not None and value.dtype.char not in dtypes:
+        allowed = ", ".join(dict.fromkeys(np.dtype(c).name for c in dtypes))
+        raise TypeError(f"argument {name!r} has dtype {value.dtype}; it must be one of {allowed}")
+    if size is not None and value.shape[0] < size:
+        raise ValueError(
+            f"argument {name!r} has {value.shape[0]} elements; it must have at least {size}"
+        )
+    return value
+
+
+INTEGERS = "bBhHiIlLqQ"
+OFFSETS = "bBhHiIlqLQ"
+"""dtypes that offsets can have."""

@@ -1,0 +1,302 @@
+"""The device executor: numba-cuda compiles the ops, NVRTC the template, nvJitLink makes one cubin."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import errorflag
+from errorflag import Call
+
+from . import _cache
+from ._host import SCALARS, TEXTS, compile_error, numba_name
+from ._op import Op
+from ._template import Template
+
+SYMBOL = "op{}"
+_C_NAMES = {
+    "int8": "signed char", "int16": "short", "int32": "int", "int64": "long long",
+    "uint8": "unsigned char", "uint16": "unsigned short", "uint32": "unsigned int",
+    "uint64": "unsigned long long", "float32": "float", "float64": "double",
+    "complex64": "float2", "complex128": "double2",
+}  # fmt: skip
+
+_lock = threading.Lock()
+_streams: dict[tuple[int, int], Any] = {}
+_configs: dict[int, Any] = {}
+_runtime: Any = None
+
+
+def c_name(dtype: Any) -> str:
+    """The C type of an element; booleans are bytes, 0 or 1."""
+    return _C_NAMES[numba_name(dtype)]
+
+
+class DeviceKernel:
+    """The compiled kernels of a template, ready to launch on any device of their architecture."""
+
+    def __init__(
+        self, template: Template, variant: Mapping[str, Any], errors: tuple[str, ...], cubin: bytes
+    ) -> None:
+        from cuda.core import ObjectCode, launch
+
+        self.errors = errors
+        self._launch = launch
+        self._module = ObjectCode.from_cubin(cubin)
+        self._kernels = [self._module.get_kernel(name) for name in template.kernels]
+        self._state = template.state_position
+        self._state_key = (template.name, state_bytes(template, variant)) if self._state >= 0 else None
+
+    @staticmethod
+    def channel(device: int) -> Any:
+        import cupy
+
+        with cupy.cuda.Device(device):
+            return errorflag.channel(device, cupy.cuda.get_current_stream().ptr)
+
+    def launch(
+        self, call: Call, length: int, grid: Any, values: list[Any], device: int
+    ) -> None:
+        runtime = _runtime or _import_runtime()
+        current = runtime.getDevice()
+        if device != current:
+            import cupy
+
+            with cupy.cuda.Device(device):
+                self.launch(call, length, grid, values, device)
+            return
+        pointer = _current_stream().ptr
+        channel = errorflag.channel(device, pointer)
+        stream = _streams.get((device, pointer))
+        if stream is None:
+            stream = _streams[(device, pointer)] = _core_stream(pointer)
+        if self._state_key is not None and values[self._state + 1]:
+            self._give_state(channel, values)
+        base = channel.open(call, self.errors, length)
+        if base >= 0x8000_0000_0000_0000:
+            base -= 0x1_0000_0000_0000_0000  # the same bits, as the int64 that `launch` passes
+        if type(grid) is int:
+            config = _configs.get(grid) or _config(grid)
+            self._launch(stream, config, self._kernels[0], channel.word_pointer, base, *values)
+        else:
+            for size, kernel in zip(grid, self._kernels, strict=True):
+                if size:
+                    config = _configs.get(size) or _config(size)
+                    self._launch(stream, config, kernel, channel.word_pointer, base, *values)
+
+    def _give_state(self, channel: Any, values: list[Any]) -> None:
+        """Replaces the state and capacity parameters by memory of at least that capacity."""
+        import cupy
+
+        wanted = values[self._state + 1]
+        found = channel.scratch.get(self._state_key)
+        if found is None or found[0] < wanted:
+            capacity = (wanted + wanted // 2 + 1023) // 1024 * 1024
+            memory = cupy.zeros(16 + capacity * self._state_key[1], np.uint8)  # type: ignore[index]
+            found = channel.scratch[self._state_key] = (capacity, memory)
+        values[self._state] = found[1].data.ptr
+        values[self._state + 1] = found[0]
+
+
+def state_bytes(template: Template, variant: Mapping[str, Any]) -> int:
+    """Bytes of state per unit of capacity; see the layouts in the device files."""
+    size = np.dtype(variant["T"]).itemsize
+    if template.name == "scan":
+        return 2 * size + 4
+    return 40 + size * int(variant["WIDTH"]) + 4
+
+
+def _import_runtime() -> Any:
+    global _runtime, _current_stream
+    import cupy
+
+    _current_stream = cupy.cuda.get_current_stream
+    _runtime = cupy.cuda.runtime
+    return _runtime
+
+
+def _current_stream() -> Any:
+    raise AssertionError("replaced by _import_runtime")
+
+
+def _core_stream(pointer: int) -> Any:
+    from cuda.core import Device, Stream
+
+    Device().set_current()
+    return Stream.from_handle(pointer)
+
+
+def _config(grid: int) -> Any:
+    from cuda.core import LaunchConfig
+
+    if len(_configs) > 4096:
+        _configs.clear()
+    config = _configs[grid] = LaunchConfig(grid=grid, block=256)
+    return config
+
+
+@cache
+def _versions() -> str:
+    found = []
+    for name in ("numba-cuda", "cuda-core", "cuda-bindings", "llvmlite"):
+        try:
+            found.append(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            found.append(f"{name} missing")
+    return ", ".join(found)
+
+
+@cache
+def _prelude() -> str:
+    own = (Path(__file__).parent / "device" / "prelude.cuh").read_text(encoding="utf-8")
+    return errorflag.header().replace("#pragma once", "") + own
+
+
+@cache
+def _lowering() -> bytes:
+    """The Python files that the compiled code depends on, for the cache's key."""
+    folder = Path(__file__).parent
+    return b"".join((folder / n).read_bytes() for n in ("_source.py", "_intrinsics_device.py"))
+
+
+@cache
+def architecture(device: int) -> str:
+    """The architecture of a CUDA device, such as ``"sm_90"``."""
+    import cupy
+
+    return f"sm_{cupy.cuda.Device(device).compute_capability}"
+
+
+def compile(
+    template: Template,
+    variant: Mapping[str, Any],
+    ops: tuple[Op, ...],
+    groups: tuple[tuple[str, ...], ...],
+) -> DeviceKernel:
+    """Compiles a template for the current device, or loads it from the disk cache."""
+    import cupy
+
+    with _lock:
+        cubin = build(template, variant, ops, groups, architecture(cupy.cuda.runtime.getDevice()))
+    return DeviceKernel(template, variant, tuple(m for op in ops for m in op.errors), cubin)
+
+
+def build(
+    template: Template,
+    variant: Mapping[str, Any],
+    ops: Sequence[Op],
+    groups: Sequence[Sequence[str]],
+    arch: str,
+) -> bytes:
+    """The cubin of a template for an architecture; needs no GPU and no driver.
+
+    Args:
+        template: the loop.
+        variant: its macros.
+        ops: one op for each slot.
+        groups: for each op, the kinds of its arguments after the leading ones: a dtype character
+            for an array, ``"int"``, ``"float"`` or ``"uint"`` for a number.
+        arch: such as ``"sm_90"``.
+
+    Raises:
+        OpError: if an op cannot be compiled; it names the op and the line.
+    """
+    source = template_source(template, variant, groups)
+    name = _cache.digest(
+        source, arch, _versions(), _lowering(), *[op.fingerprint() for op in ops],
+        *[str(len(op.errors)) for op in ops],
+    )  # fmt: skip
+    cubin = _cache.load("cubin", name)
+    if cubin is None:
+        cubin = _build(template, variant, ops, groups, arch, source)
+        _cache.store("cubin", name, cubin)
+    return cubin
+
+
+def template_source(
+    template: Template, variant: Mapping[str, Any], groups: Sequence[Sequence[str]]
+) -> str:
+    """The CUDA C++ source of a template for given argument types."""
+    lines = [_prelude()]
+    for name, value in variant.items():
+        lines.append(f"#define {name} {value if name in TEXTS else c_name(value)}")
+    element = c_name(variant["T"]) if "T" in variant else ""
+    for number, (types, slot) in enumerate(zip(groups, template.slots, strict=True)):
+        declared = "".join(
+            f", {_c_parameter(kind)} a{number}_{position}" for position, kind in enumerate(types)
+        )
+        passed = "".join(f", a{number}_{position}" for position in range(len(types)))
+        leading = ", ".join(kind.replace("T", element) if "T" in kind else "long long" for kind in slot.leading)
+        lines.append(f"#define DECLARE{number} {declared}")
+        lines.append(f"#define PASS{number} {passed}")
+        symbol = SYMBOL.format(number)
+        lines.append(f'extern "C" __device__ long long {symbol}({leading} DECLARE{number});')
+    lines.append(template.device)
+    return "\n".join(lines)
+
+
+def _c_parameter(kind: str) -> str:
+    if kind in SCALARS:
+        return {"int": "long long", "float": "double", "uint": "unsigned long long"}[kind]
+    return f"{c_name(np.dtype(kind))}*"
+
+
+def _build(
+    template: Template,
+    variant: Mapping[str, Any],
+    ops: Sequence[Op],
+    groups: Sequence[Sequence[str]],
+    arch: str,
+    source: str,
+) -> bytes:
+    from cuda.core import Program, ProgramOptions
+
+    from ._lto import compile_op
+
+    options = ProgramOptions(
+        arch=arch, std="c++17", relocatable_device_code=True, link_time_optimization=True, fma=False
+    )
+    parts = [bytes(Program(source, "c++", options).compile("ltoir").code)]
+    offset = 0
+    for number, (op, slot, types) in enumerate(zip(ops, template.slots, groups, strict=True)):
+        try:
+            code = compile_op(op, slot, types, variant.get("T"), SYMBOL.format(number), offset, arch)
+        except Exception as error:
+            if type(error).__module__.startswith("numba"):
+                raise compile_error([op], error) from error
+            raise
+        parts.append(code)
+        offset += len(op.errors)
+    return _link(parts, arch)
+
+
+def _link(parts: Sequence[bytes], arch: str) -> bytes:
+    """Links LTO-IR to a cubin.
+
+    Not `cuda.core.Linker`: in cuda-core 1.2 it spells the option against contraction (a * b + c
+    rounded once, which awkward's CPU kernels do not do) in a way that nvJitLink refuses.
+    """
+    from cuda.bindings import nvjitlink
+
+    options = [f"-arch={arch}", "-lto", "-fma=0"]
+    handle = nvjitlink.create(len(options), options)
+    try:
+        for number, part in enumerate(parts):
+            kind = nvjitlink.InputType.LTOIR
+            nvjitlink.add_data(handle, kind, part, len(part), f"part{number}")
+        nvjitlink.complete(handle)
+        cubin = bytearray(nvjitlink.get_linked_cubin_size(handle))
+        nvjitlink.get_linked_cubin(handle, cubin)
+        return bytes(cubin)
+    except nvjitlink.nvJitLinkError as error:
+        log = bytearray(nvjitlink.get_error_log_size(handle))
+        nvjitlink.get_error_log(handle, log)
+        raise RuntimeError(f"nvJitLink: {error}: {log.decode(errors='replace')}") from error
+    finally:
+        nvjitlink.destroy(handle)

@@ -1,0 +1,47 @@
+"""What an op can call beyond Python's own arithmetic, on both executors.
+
+Each has a plain Python meaning here; `_intrinsics_host.py` and `_intrinsics_device.py` give the
+compiled ones.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+
+class Intrinsic:
+    """A function known to both executors by name."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self.name = function.__name__
+        self.__doc__ = function.__doc__
+        self.__wrapped__ = function
+
+    def __call__(self, *args: Any) -> Any:
+        return self.function(*args)
+
+    def __repr__(self) -> str:
+        return f"<intrinsic {self.name}>"
+
+
+@Intrinsic
+def load_int64(address: int, index: int) -> int:
+    """The element `index` of the int64 array that starts at memory `address`."""
+    return ctypes.c_int64.from_address(int(address) + 8 * int(index)).value
+
+
+@Intrinsic
+def store_int64(address: int, index: int, value: int) -> None:
+    """Writes the element `index` of the int64 array that starts at memory `address`."""
+    ctypes.c_int64.from_address(int(address) + 8 * int(index)).value = int(value)
+
+
+@Intrinsic
+def float_bits(value: float) -> int:
+    """The bits of a float64, as an int64."""
+    return int(np.float64(value).view(np.int64))

@@ -1,0 +1,69 @@
+"""The compiled meaning of `_intrinsics` on the device, for numba-cuda."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba import cuda
+from numba.cuda import types
+from numba.cuda.extending import intrinsic
+
+device_function = cuda.jit(device=True, inline="always")
+
+
+@intrinsic
+def widen(typing: Any, value: Any) -> Any:
+    """A loaded element as ops see it: integers narrower than 64 bits become int64."""
+    wide = value
+    if isinstance(value, types.Integer) and value.bitwidth < 64:
+        wide = types.int64
+    return wide(value), lambda context, builder, signature, args: context.cast(
+        builder, args[0], value, wide
+    )
+
+
+@intrinsic
+def float_bits(typing: Any, value: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        wide = context.cast(builder, args[0], value, types.float64)
+        return builder.bitcast(wide, ir.IntType(64))
+
+    return types.int64(value), generate
+
+
+@intrinsic
+def load_int64(typing: Any, address: Any, index: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        base = builder.inttoptr(args[0], ir.IntType(64).as_pointer())
+        return builder.load(builder.gep(base, [args[1]]))
+
+    return types.int64(types.int64, types.int64, types.int64), generate
+
+
+@intrinsic
+def store_int64(typing: Any, address: Any, index: Any, value: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        base = builder.inttoptr(args[0], ir.IntType(64).as_pointer())
+        builder.store(args[2], builder.gep(base, [args[1]]))
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, types.int64), generate
+
+
+@intrinsic
+def no_error(typing: Any) -> Any:
+    return types.int64(), lambda context, builder, signature, args: ir.Constant(ir.IntType(64), 0)
+
+
+@intrinsic
+def pack(typing: Any, code: Any, element: Any, offset: Any) -> Any:
+    """An op's return value: 0, or the element above the 1-based code."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        zero = ir.Constant(ir.IntType(64), 0)
+        number = builder.add(args[0], args[2])
+        packed = builder.or_(builder.shl(args[1], ir.Constant(ir.IntType(64), 8)), number)
+        return builder.select(builder.icmp_signed("==", args[0], zero), zero, packed)
+
+    return types.int64(types.int64, types.int64, types.int64), generate

@@ -1,0 +1,307 @@
+"""`scan` and what is built on it: offsets from counts, prefix sums, stable compaction."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ._check import INTEGERS, array_argument, length_argument
+from ._op import Op, device_function, op
+from ._run import run
+from ._template import Slot, Template
+from ._transform import transform
+
+_TILE = 2048  # indexes per block, as in device/scan.cuh
+
+_SCAN = Template(
+    "scan",
+    slots=(Slot(("int64", "T*"), 0), Slot(("int64", "T", "T"), 0)),
+    parameters=(("n", "int64"), ("total", "T*"), ("state", "uint64"), ("capacity", "int64")),
+    host="""
+value = local({T})
+before = {T}({IDENTITY})
+for i in range(n):
+    value[0] = {T}({IDENTITY})
+    packed = op0(i, value ARGS0)
+    if packed != 0:
+        word[0] = base | uint64(packed - 1)
+        return
+    after = {COMBINE}(before, value[0])
+    packed = op1(i, before, after ARGS1)
+    if packed != 0:
+        word[0] = base | uint64(packed - 1)
+        return
+    before = after
+if total_address != 0:
+    total[0] = before
+""",
+)
+
+_IDENTITIES = {
+    ("add", "int64"): "0",
+    ("add", "uint64"): "0",
+    ("add", "float64"): "0",
+    ("maximum", "int64"): "INT64_LOWEST",
+    ("maximum", "uint64"): "0",
+    ("maximum", "float64"): "FLOAT64_LOWEST",
+    ("minimum", "int64"): "INT64_HIGHEST",
+    ("minimum", "uint64"): "UINT64_HIGHEST",
+    ("minimum", "float64"): "FLOAT64_HIGHEST",
+}
+_COMBINES = {"add": "ADD", "maximum": "MAX", "minimum": "MIN"}
+_VARIANTS = {
+    key: (("T", np.dtype(key[1])), ("COMBINE", _COMBINES[key[0]]), ("IDENTITY", identity))
+    for key, identity in _IDENTITIES.items()
+}
+_COUNTS = _VARIANTS["add", "int64"]
+
+
+def scan(
+    n: int,
+    value: tuple[Any, ...],
+    emit: tuple[Any, ...],
+    *,
+    total: Any = None,
+    combine: str = "add",
+    dtype: str = "int64",
+) -> None:
+    """One pass over a range that knows, at every index, what came before it.
+
+    For each ``i`` in ``range(n)``, ``value_op(i, value, *value_args)`` sets ``value[0]`` (which
+    starts as the identity of `combine`, 0 for sums); then ``emit_op(i, before, after, *emit_args)``
+    is called with the combination of the values before ``i``, and with that up to and including ``i``.
+    This is an exclusive and an inclusive prefix scan, a stable compaction, or a count, depending on
+    what `emit` writes.
+
+    Args:
+        n: number of indexes.
+        value: ``(value_op, *value_args)``.
+        emit: ``(emit_op, *emit_args)``.
+        total: an array of one element of `dtype`, which receives the combination of all values.
+        combine: ``"add"``, ``"maximum"`` or ``"minimum"``.
+        dtype: ``"int64"``, ``"uint64"`` or ``"float64"``: the type of the values.
+
+    Raises:
+        TypeError: an argument is neither array nor number, or arrays are in different places.
+        ValueError: `n` is negative, an array is not contiguous, or `combine` or `dtype` is unknown.
+
+    Errors of both ops are reported through `errorflag`. One launch; never synchronizes.
+    """
+    if n < 0:
+        length_argument("n", n)
+    variant = _COUNTS
+    if combine != "add" or dtype != "int64":
+        found = _VARIANTS.get((combine, dtype))
+        if found is None:
+            raise ValueError(
+                f"scan cannot combine with {combine!r} in {dtype!r}: combine must be one of "
+                f"{', '.join(_COMBINES)}, dtype one of int64, uint64, float64"
+            )
+        variant = found
+    if total is not None:
+        array_argument("total", total, dtypes=np.dtype(dtype).char + _alias(dtype), size=1)
+    elif n == 0:
+        return
+    tiles = max(1, (n + _TILE - 1) // _TILE)
+    run(_SCAN, variant, n, tiles, (n, total, 0, tiles), (value, emit))
+
+
+def _alias(dtype: str) -> str:
+    return {"int64": "lq", "uint64": "LQ"}.get(dtype, "")
+
+
+@op
+def _store_offset(i, before, after, offsets):
+    if i == 0:
+        offsets[0] = 0
+    offsets[i + 1] = after
+
+
+@op
+def _zero(i, out):
+    out[i] = 0
+
+
+def offsets_from(count: tuple[Any, ...], n: int, offsets: Any) -> None:
+    """Offsets from counts, the counting fused: ``offsets[0] = 0, offsets[i + 1] = offsets[i] + count``.
+
+    Args:
+        count: ``(count_op, *args)``; ``count_op(i, count, *args)`` sets ``count[0]``.
+        n: number of counts.
+        offsets: receives ``n + 1`` integers.
+
+    Raises:
+        ValueError: `offsets` is too short or `n` is negative.
+
+    One launch; never synchronizes.
+    """
+    array_argument("offsets", offsets, dtypes=INTEGERS, size=length_argument("n", n) + 1)
+    if n == 0:
+        transform(_zero, 1, offsets)
+    else:
+        scan(n, count, (_store_offset, offsets))
+
+
+@op
+def _load(i, value, values):
+    value[0] = values[i]
+
+
+@op
+def _store_after(i, before, after, out):
+    out[i] = after
+
+
+@op
+def _store_before(i, before, after, out):
+    out[i] = before
+
+
+def _scan_array(values: Any, out: Any, emit: Op, combine: str) -> None:
+    array_argument("values", values, dtypes="?bBhHiIlLqQfd")
+    n = values.shape[0]
+    array_argument("out", out, dtypes="bBhHiIlLqQfd", size=n)
+    kind = out.dtype.kind
+    dtype = {"f": "float64", "u": "uint64"}.get(kind, "int64")
+    scan(n, (_load, values), (emit, out), combine=combine, dtype=dtype)
+
+
+def inclusive_scan(values: Any, out: Any, *, combine: str = "add") -> None:
+    """``out[i]`` is the combination of ``values[0]`` to ``values[i]``.
+
+    Args:
+        values: integers, floats or booleans; shape ``(n,)``.
+        out: shape at least ``(n,)``; sums are made in its kind's 64-bit type and may overwrite `values`.
+        combine: ``"add"``, ``"maximum"`` or ``"minimum"``.
+
+    One launch; never synchronizes.
+
+    Example:
+        >>> import numpy as np
+        >>> from primitives import inclusive_scan
+        >>> out = np.empty(3, np.int64)
+        >>> inclusive_scan(np.array([1, 2, 3]), out)
+        >>> out
+        array([1, 3, 6])
+    """
+    _scan_array(values, out, _store_after, combine)
+
+
+def exclusive_scan(values: Any, out: Any, *, combine: str = "add") -> None:
+    """``out[i]`` is the combination of the values before ``values[i]``; the first is the identity.
+
+    Args:
+        values: integers, floats or booleans; shape ``(n,)``.
+        out: shape at least ``(n,)``; sums are made in its kind's 64-bit type and may overwrite `values`.
+        combine: ``"add"``, ``"maximum"`` or ``"minimum"``.
+
+    One launch; never synchronizes.
+    """
+    _scan_array(values, out, _store_before, combine)
+
+
+@op
+def _store_selected(i, before, after, out, values):
+    if after != before:
+        out[before] = values[i]
+
+
+@op
+def _store_selected_index(i, before, after, out):
+    if after != before:
+        out[before] = i
+
+
+def select(keep: tuple[Any, ...], n: int, out: Any, *, values: Any = None, total: Any = None) -> None:
+    """Stable compaction: the values, or the indexes, that an op keeps, in order.
+
+    Args:
+        keep: ``(keep_op, *args)``; ``keep_op(i, keep, *args)`` sets ``keep[0]`` to 1 to keep ``i``.
+        n: number of indexes.
+        out: receives the kept ones; it must be long enough for all of them.
+        values: what to keep; by default the indexes themselves.
+        total: an int64 array of one element, which receives their number; it stays on the device.
+
+    One launch; never synchronizes.
+    """
+    if values is None:
+        scan(n, keep, (_store_selected_index, out), total=total)
+    else:
+        array_argument("values", values, size=length_argument("n", n))
+        scan(n, keep, (_store_selected, out, values), total=total)
+
+
+@op
+def _is_boundary(i, keep, values):
+    if i == 0 or values[i] != values[i - 1]:
+        keep[0] = 1
+
+
+def run_boundaries(values: Any, starts: Any, *, total: Any = None) -> None:
+    """The indexes at which runs of equal values start.
+
+    Args:
+        values: shape ``(n,)``.
+        starts: receives up to ``n`` indexes.
+        total: an int64 array of one element, which receives the number of runs.
+
+    One launch; never synchronizes.
+    """
+    array_argument("values", values)
+    select((_is_boundary, values), values.shape[0], starts, total=total)
+
+
+@device_function
+def upper_bound(a, low, high, x):
+    """The number of elements of sorted ``a[:high]`` that are <= x, given that it is at least `low`."""
+    while low < high:
+        middle = (low + high) // 2
+        if a[middle] <= x:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@device_function
+def lower_bound(a, low, high, x):
+    """The number of elements of sorted ``a[:high]`` that are < x, given that it is at least `low`."""
+    while low < high:
+        middle = (low + high) // 2
+        if a[middle] < x:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@op
+def _search_left(i, out, sorted_values, n, values):
+    out[i] = lower_bound(sorted_values, 0, n, values[i])
+
+
+@op
+def _search_right(i, out, sorted_values, n, values):
+    out[i] = upper_bound(sorted_values, 0, n, values[i])
+
+
+def searchsorted(sorted_values: Any, values: Any, out: Any, *, side: str = "left") -> None:
+    """Where `values` would be inserted to keep `sorted_values` sorted, as NumPy's `searchsorted`.
+
+    Args:
+        sorted_values: ascending; shape ``(n,)``.
+        values: shape ``(m,)``.
+        out: receives ``m`` integers.
+        side: ``"left"`` or ``"right"`` of equal elements.
+
+    One launch; never synchronizes.
+    """
+    if side not in ("left", "right"):
+        raise ValueError(f"argument 'side' must be 'left' or 'right', not {side!r}")
+    array_argument("sorted_values", sorted_values)
+    array_argument("values", values)
+    m = values.shape[0]
+    array_argument("out", out, dtypes=INTEGERS, size=m)
+    found = _search_left if side == "left" else _search_right
+    transform(found, m, out, sorted_values, sorted_values.shape[0], values)

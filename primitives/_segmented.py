@@ -1,0 +1,174 @@
+"""Primitives over ragged segments: `segmented_transform`, `segmented_reduce`, `segment_ids`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ._check import INTEGERS, OFFSETS, array_argument, length_argument
+from ._op import op
+from ._run import run
+from ._template import Slot, Template
+
+_TRANSFORM_TILE = 1024  # elements per block, as in device/segmented_transform.cuh
+_PIECE = 8192  # the longest segment that one warp reduces, as in device/segmented_reduce.cuh
+_GROUP_MEAN = 24  # mean length from which every segment has its own warp
+_MAX_WIDTH = 8  # values in an accumulator
+_PIECE_BLOCKS = 1056  # blocks that share the pieces of long segments
+
+_SEGMENTED_TRANSFORM = Template(
+    "segmented_transform",
+    slots=(Slot(("int64", "int64", "int64"), 0),),
+    parameters=(("segments", "int64"), ("offsets", "OFFSET*"), ("capacity", "int64")),
+    host="""
+stop = min(int64(offsets[segments]), int64(offsets[0]) + capacity)
+for segment in range(segments):
+    begin = int64(offsets[segment])
+    for position in range(begin, min(int64(offsets[segment + 1]), stop)):
+        packed = op0(segment, position, position - begin ARGS0)
+        if packed != 0:
+            word[0] = base | uint64(packed - 1)
+            return
+""",
+)
+
+_SEGMENTED_REDUCE = Template(
+    "segmented_reduce",
+    slots=(
+        Slot(("T*", "int64"), 1),
+        Slot(("T*", "int64", "int64"), 2),
+        Slot(("T*", "T*", "int64"), 2),
+        Slot(("T*", "int64"), 1),
+    ),
+    parameters=(
+        ("segments", "int64"),
+        ("offsets", "OFFSET*"),
+        ("state", "uint64"),
+        ("capacity", "int64"),
+    ),
+    # Pieces as on the device, so that merging is the same code on both.
+    host="""
+acc = local({T})
+other = local({T})
+for segment in range(segments):
+    begin = int64(offsets[segment])
+    end = int64(offsets[segment + 1])
+    packed = op0(acc, segment ARGS0)
+    for position in range(begin, min(end, begin + 8192)):
+        if packed == 0:
+            packed = op1(acc, segment, position ARGS1)
+    for piece in range(begin + 8192, end, 8192):
+        if packed == 0:
+            packed = op0(other, segment ARGS0)
+        for position in range(piece, min(end, piece + 8192)):
+            if packed == 0:
+                packed = op1(other, segment, position ARGS1)
+        if packed == 0:
+            packed = op2(acc, other, segment ARGS2)
+    if packed == 0:
+        packed = op3(acc, segment ARGS3)
+    if packed != 0:
+        word[0] = base | uint64(packed - 1)
+        return
+""",
+    kernels=("kernel", "pieces"),
+)
+
+
+def segmented_transform(offsets: Any, elements: int, op: Any, *args: Any) -> None:
+    """Calls an op for every element of ragged segments, balanced whatever their lengths are.
+
+    ``op(segment, position, local, *args)`` is called for every ``position`` in
+    ``range(offsets[segment], offsets[segment + 1])``; ``local`` is ``position - offsets[segment]``.
+
+    Args:
+        offsets: ascending integers, shape ``(segments + 1,)``; they need not start at 0.
+        elements: an upper bound on ``offsets[-1] - offsets[0]`` that the host knows, such as the
+            length of the output; elements beyond it are not visited.
+        op: made by `primitives.op`.
+        args: what the op takes after that.
+
+    Raises:
+        TypeError: `offsets` is no integer array, or arrays are in different places.
+        ValueError: `elements` is negative or an array is not contiguous.
+
+    One launch; never synchronizes.
+    """
+    array_argument("offsets", offsets, dtypes=OFFSETS, size=1)
+    segments = offsets.shape[0] - 1
+    if elements <= 0 or segments == 0:
+        length_argument("elements", elements)
+        return
+    grid = (elements + _TRANSFORM_TILE - 1) // _TRANSFORM_TILE
+    variant = (("OFFSET", offsets.dtype),)
+    run(_SEGMENTED_TRANSFORM, variant, segments, grid, (segments, offsets, elements), ((op, *args),))
+
+
+def segmented_reduce(
+    offsets: Any,
+    elements: int,
+    *,
+    dtype: Any,
+    start: tuple[Any, ...],
+    step: tuple[Any, ...],
+    merge: tuple[Any, ...],
+    finish: tuple[Any, ...],
+    width: int = 1,
+) -> None:
+    """Reduces every segment with ops of your own.
+
+    An accumulator is a small array of `width` values of `dtype`. The four ops, each given as
+    ``(op, *args)``:
+
+    - ``start(acc, segment, *args)`` sets it to the identity;
+    - ``step(acc, segment, position, *args)`` adds one element;
+    - ``merge(acc, other, segment, *args)`` adds another accumulator; it must be associative and
+      commutative, for the order in which parts of long segments meet is not the elements' order;
+    - ``finish(acc, segment, *args)`` writes the result.
+
+    Args:
+        offsets: ascending integers, shape ``(segments + 1,)``; they need not start at 0.
+        elements: number of elements, as far as the host knows (an upper bound will do): it decides
+            how the work is spread.
+        dtype: element type of the accumulators.
+        width: number of values in an accumulator, at most 8.
+
+    Raises:
+        TypeError: `offsets` is no integer array, or arrays are in different places.
+        ValueError: `elements` is negative or an array is not contiguous.
+
+    One launch, two if a segment could have more than 8,192 elements; never synchronizes.
+    """
+    array_argument("offsets", offsets, dtypes=OFFSETS, size=1)
+    segments = offsets.shape[0] - 1
+    if segments == 0:
+        return
+    if elements < 0:
+        length_argument("elements", elements)
+    if not 1 <= width <= _MAX_WIDTH:
+        raise ValueError(f"argument 'width' must be between 1 and {_MAX_WIDTH}, it is {width}")
+    group = 32 if elements >= _GROUP_MEAN * segments else 1
+    capacity = 2 * (elements // _PIECE) if elements > _PIECE else 0
+    grid: Any = ((segments * group + 255) // 256, min(capacity, _PIECE_BLOCKS))
+    variant = (("OFFSET", offsets.dtype), ("T", np.dtype(dtype)), ("WIDTH", width), ("GROUP", group))
+    parameters = (segments, offsets, 0, capacity)
+    run(_SEGMENTED_REDUCE, variant, segments, grid, parameters, (start, step, merge, finish))
+
+
+@op
+def _store_segment(segment, position, local, out):
+    out[position] = segment
+
+
+def segment_ids(offsets: Any, out: Any) -> None:
+    """For every element, the number of its segment: ``out[position] = segment``.
+
+    Args:
+        offsets: ascending integers, shape ``(segments + 1,)``.
+        out: integers, as long as the last offset.
+
+    One launch; never synchronizes.
+    """
+    array_argument("out", out, dtypes=INTEGERS)
+    segmented_transform(offsets, out.shape[0], _store_segment, out)

@@ -1,0 +1,245 @@
+"""From an op to the source that an executor compiles: one transformation, for both of them.
+
+What is made equal here, so that no op has to care: loads of narrow integers give `int64`, the error
+code carries its element, and every name from outside is a number or a function of this module.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import math
+import textwrap
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from ._intrinsics import Intrinsic
+from ._op import DeviceFunction, Op, OpError
+
+_NUMBER_NAMES = {
+    np.bool_: "boolean", np.int8: "int8", np.int16: "int16", np.int32: "int32", np.int64: "int64",
+    np.uint8: "uint8", np.uint16: "uint16", np.uint32: "uint32", np.uint64: "uint64",
+    np.float32: "float32", np.float64: "float64", np.complex64: "complex64",
+    np.complex128: "complex128",
+}  # fmt: skip
+
+
+class Module:
+    """Collects the functions that one compiled kernel needs, as one module's syntax tree.
+
+    Args:
+        decorator: the expression that decorates every function below the op, or None.
+        keep_attempt: whether ops take a last array argument, where the looked-up value goes.
+    """
+
+    def __init__(self, decorator: str | None, *, keep_attempt: bool) -> None:
+        self.decorator = decorator
+        self.keep_attempt = keep_attempt
+        self.functions: list[ast.FunctionDef] = []
+        self._names: dict[int, str] = {}
+
+    def add(
+        self, function: DeviceFunction, name: str, element: int | None = None, offset: int = 0
+    ) -> None:
+        """Adds a function and what it calls.
+
+        Args:
+            function: an op or device function.
+            name: its name in the module.
+            element: for the op of a kernel, the position of the parameter that its errors name.
+            offset: number of messages of the ops before it: its codes start above them.
+        """
+        tree = parse(function)
+        resolved = function.globals()
+        transformer = _Transformer(self, function, resolved, element, offset)
+        definition = transformer.transform(tree, name)
+        self.functions.append(definition)
+
+    def name_of(self, function: DeviceFunction) -> str:
+        found = self._names.get(id(function))
+        if found is None:
+            found = self._names[id(function)] = f"f{len(self._names)}_{function.name}"
+            self.add(function, found)
+        return found
+
+    def tree(self) -> ast.Module:
+        return ast.fix_missing_locations(ast.Module(body=list(self.functions), type_ignores=[]))
+
+
+def parse(function: DeviceFunction) -> ast.FunctionDef:
+    """The syntax tree of a function, at the line numbers of its file.
+
+    Raises:
+        OpError: if Python cannot find the source.
+    """
+    try:
+        lines, first = inspect.getsourcelines(function.function)
+    except (OSError, TypeError) as error:
+        raise OpError(
+            f"{function.where()}: its source cannot be found; define it in a file or a notebook cell"
+        ) from error
+    module = ast.parse(textwrap.dedent("".join(lines)))
+    definition = module.body[0]
+    if not isinstance(definition, ast.FunctionDef):
+        raise OpError(f"{function.where()} must be a function written with def")
+    ast.increment_lineno(module, first - 1)
+    return definition
+
+
+def _call(name: str, *args: ast.expr) -> ast.Call:
+    return ast.Call(func=ast.Name(name, ast.Load()), args=list(args), keywords=[])
+
+
+_REFUSED = (
+    ast.Try, ast.Raise, ast.With, ast.Assert, ast.Lambda, ast.ListComp, ast.DictComp, ast.SetComp,
+    ast.GeneratorExp, ast.Yield, ast.YieldFrom, ast.Await, ast.Global, ast.Nonlocal, ast.ClassDef,
+    ast.Import, ast.ImportFrom, ast.Delete, ast.JoinedStr, ast.List, ast.Dict, ast.Set, ast.Slice,
+    ast.Starred,
+)  # fmt: skip
+
+
+class _Transformer(ast.NodeTransformer):
+    def __init__(
+        self,
+        module: Module,
+        function: DeviceFunction,
+        resolved: dict[str, Any],
+        element: int | None,
+        offset: int,
+    ) -> None:
+        self.offset = offset
+        self.module = module
+        self.function = function
+        self.resolved = resolved
+        self.element = element
+
+    def transform(self, tree: ast.FunctionDef, name: str) -> ast.FunctionDef:
+        body = tree.body
+        if isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
+            body = body[1:]
+        parameters = [ast.arg(arg.arg) for arg in tree.args.posonlyargs + tree.args.args]
+        new_body = [self.visit(statement) for statement in body]
+        decorators: list[ast.expr] = []
+        if self.element is None:
+            if self.module.decorator:
+                decorators.append(ast.parse(self.module.decorator, mode="eval").body)
+        else:
+            element = ast.Name(parameters[self.element].arg, ast.Load())
+            new_body.insert(0, ast.Assign([ast.Name("_element", ast.Store())], element))
+            new_body.append(ast.Return(_call("no_error")))
+            if self.module.keep_attempt:
+                parameters.append(ast.arg("_attempt"))
+                if self.module.decorator:
+                    decorators.append(ast.parse(self.module.decorator, mode="eval").body)
+        definition = ast.FunctionDef(
+            name=name,
+            args=ast.arguments(
+                posonlyargs=[], args=parameters, kwonlyargs=[], kw_defaults=[], defaults=[]
+            ),
+            body=new_body or [ast.Pass()],
+            decorator_list=decorators,
+        )
+        definition.type_params = []  # Python 3.12's syntax tree has this field
+        return ast.copy_location(definition, tree)
+
+    def fail(self, node: ast.AST, problem: str) -> OpError:
+        return OpError(f"{self.function.where(getattr(node, 'lineno', None))}: {problem}")
+
+    def visit(self, node: ast.AST) -> Any:
+        if isinstance(node, _REFUSED):
+            raise self.fail(node, f"{type(node).__name__} does not exist on the device")
+        return super().visit(node)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
+        raise self.fail(node, "an op cannot define functions; use @device_function outside it")
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
+        if node.value is None:
+            return None
+        plain = ast.Assign([self.visit(node.target)], self.visit(node.value))
+        return ast.copy_location(plain, node)
+
+    def visit_Name(self, node: ast.Name) -> Any:
+        if not isinstance(node.ctx, ast.Load) or node.id not in self.resolved:
+            return node
+        return ast.copy_location(self._outside(node, self.resolved[node.id]), node)
+
+    def _outside(self, node: ast.AST, value: Any) -> ast.expr:
+        if isinstance(value, DeviceFunction):
+            return ast.Name(self.module.name_of(value), ast.Load())
+        if isinstance(value, Intrinsic):
+            return ast.Name(value.name, ast.Load())
+        if isinstance(value, type):
+            return ast.Name(_NUMBER_NAMES[value], ast.Load())
+        if isinstance(value, ModuleType):
+            if value is math:
+                return ast.Name("math", ast.Load())
+            raise self.fail(node, "numpy can only be used for its scalar types, such as np.int64")
+        if isinstance(value, np.generic):
+            value = value.item()
+        if isinstance(value, float) and not math.isfinite(value):
+            name = "nan" if value != value else "inf"
+            constant: ast.expr = ast.Attribute(ast.Name("math", ast.Load()), name, ast.Load())
+            return ast.UnaryOp(ast.USub(), constant) if value < 0 else constant
+        return ast.Constant(value)
+
+    def visit_Attribute(self, node: ast.Attribute) -> Any:
+        if isinstance(node.value, ast.Name) and node.value.id in self.resolved:
+            owner = self.resolved[node.value.id]
+            if owner is np:
+                value = getattr(np, node.attr, None)
+                if value in _NUMBER_NAMES if isinstance(value, type) else False:
+                    return ast.copy_location(ast.Name(_NUMBER_NAMES[value], ast.Load()), node)
+                if isinstance(value, float):
+                    return ast.copy_location(self._outside(node, value), node)
+                raise self.fail(node, f"np.{node.attr} does not exist on the device")
+            if owner is math:
+                value = getattr(math, node.attr, None)
+                if isinstance(value, float):
+                    return ast.copy_location(self._outside(node, value), node)
+                return ast.Attribute(ast.Name("math", ast.Load()), node.attr, ast.Load())
+        raise self.fail(node, f"attribute {node.attr!r} does not exist on the device")
+
+    def visit_Subscript(self, node: ast.Subscript) -> Any:
+        subscript = ast.Subscript(self.visit(node.value), self.visit(node.slice), node.ctx)
+        ast.copy_location(subscript, node)
+        if isinstance(node.ctx, ast.Load):
+            return ast.copy_location(_call("widen", subscript), node)
+        return subscript
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> Any:
+        if not isinstance(node.target, ast.Subscript):
+            node.value = self.visit(node.value)
+            return node
+        target = self.visit(node.target)
+        load = ast.Subscript(self.visit(node.target.value), self.visit(node.target.slice), ast.Load())
+        value = ast.BinOp(_call("widen", load), node.op, self.visit(node.value))
+        return ast.copy_location(ast.Assign([target], value), node)
+
+    def visit_Return(self, node: ast.Return) -> Any:
+        if self.element is None:
+            if node.value is not None:
+                node.value = self.visit(node.value)
+            return node
+        parts = list(node.value.elts) if isinstance(node.value, ast.Tuple) else [node.value]
+        if len(parts) > 3:
+            raise self.fail(node, "an op returns code, attempt and element at most")
+        code = parts[0]
+        if code is None or (isinstance(code, ast.Constant) and code.value in (0, None)):
+            return ast.copy_location(ast.Return(_call("no_error")), node)
+        assert isinstance(self.function, Op)
+        count = len(self.function.errors)
+        if isinstance(code, ast.Constant) and not (
+            isinstance(code.value, int) and 0 < code.value <= count
+        ):
+            raise self.fail(node, f"returns the code {code.value!r}, but the op has {count} errors")
+        element = parts[2] if len(parts) == 3 else ast.Name("_element", ast.Load())
+        packed = [self.visit(code), self.visit(element), ast.Constant(self.offset)]
+        if self.module.keep_attempt:
+            attempt = self.visit(parts[1]) if len(parts) > 1 else _call("no_attempt")
+            call = _call("pack_attempt", *packed, attempt, ast.Name("_attempt", ast.Load()))
+        else:
+            call = _call("pack", *packed)
+        return ast.copy_location(ast.Return(call), node)

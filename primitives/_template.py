@@ -1,0 +1,56 @@
+"""A primitive's kernel template: the loop around the ops, once for the host and once for the device."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A place for an op in a template.
+
+    Args:
+        leading: the types of the parameters before the caller's arguments: ``"int64"``, ``"T"``
+            or ``"T*"`` for a pointer to the template's element type.
+        element: the position of the leading parameter that an error of the op names.
+    """
+
+    leading: tuple[str, ...]
+    element: int
+
+
+@dataclass(frozen=True, eq=False)
+class Template:
+    """The loop of a primitive.
+
+    Args:
+        name: also the name of its device file, ``device/<name>.cuh``.
+        slots: the ops that it calls, ``op0``, ``op1``, ...
+        parameters: ``(name, type)`` of what it takes besides word, base and the ops' arguments:
+            ``int64``, ``uint64``, or a pointer such as ``OFFSET*``, where upper-case names are
+            element types given by the variant.
+        host: the body of the host loop. It can use the parameters, and ``ARGS0``, ``ARGS1``, ...
+            for what follows an op's leading arguments.
+        kernels: the names of its device kernels, which take the same parameters. Parameters named
+            ``state, capacity`` are device memory that is zero before and after every launch.
+    """
+
+    name: str
+    slots: tuple[Slot, ...]
+    parameters: tuple[tuple[str, str], ...]
+    host: str
+    kernels: tuple[str, ...] = ("kernel",)
+
+    @cached_property
+    def device(self) -> str:
+        """The text of the device file."""
+        path = Path(__file__).parent / "device" / f"{self.name}.cuh"
+        return path.read_text(encoding="utf-8")
+
+    @cached_property
+    def state_position(self) -> int:
+        """Where among the parameters the state is; its capacity follows. -1 if there is none."""
+        names = [name for name, _ in self.parameters]
+        return names.index("state") if "state" in names else -1

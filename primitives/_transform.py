@@ -1,0 +1,44 @@
+"""`transform`: an op over a range of indexes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ._op import Op
+from ._run import run
+from ._template import Slot, Template
+from ._check import length_argument
+
+_TRANSFORM = Template(
+    "transform",
+    slots=(Slot(("int64",), 0),),
+    parameters=(("n", "int64"),),
+    host="""
+for i in range(n):
+    packed = op0(i ARGS0)
+    if packed != 0:
+        word[0] = base | uint64(packed - 1)
+        return
+""",
+)
+
+
+def transform(op: Op, n: int, *args: Any) -> None:
+    """Calls ``op(i, *args)`` for every ``i`` in ``range(n)``, in no particular order on the device.
+
+    Args:
+        op: made by `primitives.op`.
+        n: number of indexes; 0 does nothing.
+        args: what the op takes after the index: contiguous one-dimensional arrays, all CuPy's on one
+            device or all NumPy's, and numbers.
+
+    Raises:
+        TypeError: an argument is neither array nor number, or arrays are in different places.
+        ValueError: `n` is negative or an array is not contiguous.
+
+    The op's errors are reported through `errorflag`. One launch; never synchronizes.
+    """
+    if n <= 0:
+        length_argument("n", n)
+        return
+    run(_TRANSFORM, (), n, (n + 255) // 256, (n,), ((op, *args),))
