@@ -115,6 +115,8 @@ class Report:
         edges, counts: the mass spectrum, all opposite-charge pairs.
         best_counts: the same, hardest pair per event.
         seconds: per step, of the first run, a second one, and awkward's own CPU kernels.
+        families: the kernel families that were called, and whether each is this project's; of the others,
+            awkward's own was used.
         differences: from awkward's own CPU kernels, a sentence each; empty when the two agree.
     """
 
@@ -123,6 +125,7 @@ class Report:
     counts: NDArray[np.int64]
     best_counts: NDArray[np.int64]
     seconds: dict[str, dict[str, float]] = field(default_factory=dict)
+    families: dict[str, bool] = field(default_factory=dict)
     differences: list[str] = field(default_factory=list)
 
 
@@ -146,6 +149,7 @@ def run(
     if backend == "cuda":
         seconds = {"copy to the device": {}, **seconds}
 
+    families: dict[str, bool] = {}
     awkward_cudakernels.register(backend)
     try:
         wait = awkward_cudakernels.synchronize_cuda if backend == "cuda" else _nothing
@@ -155,7 +159,8 @@ def run(
             if backend == "cuda":
                 with step("copy to the device"):
                     muons = ak.to_backend(muons, "cuda")
-            ours = _on_host(analyse(muons, cuts, step))
+            with _watch(muons.layout.backend, families) if column == "first" else contextlib.nullcontext():
+                ours = _on_host(analyse(muons, cuts, step))
     finally:
         awkward_cudakernels.unregister()
 
@@ -169,12 +174,30 @@ def run(
         counts=ours["counts"],
         best_counts=np.histogram(best[~np.isnan(best)], bins=EDGES)[0],
         seconds=seconds,
+        families=families,
         differences=_differences(ours, stock),
     )
 
 
 def _nothing() -> None:
     pass
+
+
+@contextlib.contextmanager
+def _watch(backend: Any, families: dict[str, bool]) -> Iterator[None]:
+    """Note which kernel families a registered backend is asked for, and whether it answers with its own."""
+    kind = type(backend)
+
+    def getitem(self: Any, key: Any) -> Any:
+        found = super(kind, self).__getitem__(key)
+        families[key[0]] = type(found).__module__.startswith("awkward_cudakernels.")
+        return found
+
+    kind.__getitem__ = getitem
+    try:
+        yield
+    finally:
+        del kind.__getitem__
 
 
 def _timer(

@@ -179,6 +179,7 @@ def _as_dict(report: Report, sample: MuonSample, about: dict[str, Any]) -> dict[
             "best_counts": report.best_counts.tolist(),
         },
         "seconds": report.seconds,
+        "families": report.families,
         "check": {"agrees": not report.differences, "differences": report.differences},
     }
 
@@ -195,6 +196,7 @@ def _show(report: Report, sample: MuonSample, about: dict[str, Any], output: Pat
     ran.add_row("sample", Text(f"{sample.origin}: {sample.events:,} events, {sample.muons:,} muons"))
     ran.add_row("device", Text(about["device"]))
     ran.add_row("executor", about["executor"])
+    ran.add_row("kernels", Text(_kernels(report.families)))
     ran.add_row("versions", ", ".join(f"{name} {version}" for name, version in about["versions"].items()))
     console.print(ran)
     console.print()
@@ -236,6 +238,12 @@ def _show(report: Report, sample: MuonSample, about: dict[str, Any], output: Pat
             style="green",
             soft_wrap=True,
         )
+
+
+def _kernels(families: dict[str, bool]) -> str:
+    theirs = sorted(name.removeprefix("awkward_") for name, ours in families.items() if not ours)
+    text = f"{len(families) - len(theirs)} of the {len(families)} used are this project's"
+    return f"{text}, the others awkward's own: {', '.join(theirs)}" if theirs else text
 
 
 def _number(value: float) -> str:

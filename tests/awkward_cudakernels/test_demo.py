@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
+import awkward_cudakernels
 from awkward_cudakernels import demo, environment, samples
 from awkward_cudakernels.cli import main
 
@@ -80,6 +81,11 @@ def test_a_run_agrees_with_awkward_and_times_each_step():
     assert all(set(seconds) == {"first", "second", "stock_cpu"} for seconds in report.seconds.values())
     assert len(steps) == 3 * len(demo.STEPS)
     assert report.counts.sum() <= report.results["opposite-charge pairs"]
+    assert {"awkward_argsort", "awkward_ListArray_combinations", "awkward_reduce_argmax"} <= set(
+        report.families
+    )
+    missing = awkward_cudakernels.status()["missing"]
+    assert all(ours == (name not in missing) for name, ours in report.families.items())
 
 
 def test_a_wrong_number_is_found(monkeypatch):
