@@ -108,7 +108,7 @@ def test_a_write_outside_of_an_array_is_found(family, where):
 
             return kernel
 
-        case = harness.cases(specialization)[-1]
+        case = next(x for x in harness.cases(specialization)[::-1] if len(x.make()[position]))
         assert harness.problems(case, "host", implementation), argument.name
 
 

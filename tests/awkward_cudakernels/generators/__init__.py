@@ -225,4 +225,15 @@ def ceiling(x: Any) -> int:
     return int(np.max(x, initial=0))
 
 
-from . import listarray, reducers, sorting  # noqa: E402, F401
+from . import (  # noqa: E402
+    indexedarray,  # noqa: F401
+    listarray,  # noqa: F401
+    listoffsetarray,  # noqa: F401
+    maskedarray,  # noqa: F401
+    numpyarray,  # noqa: F401
+    reducers,  # noqa: F401
+    regulararray,  # noqa: F401
+    sorting,  # noqa: F401
+    strings,  # noqa: F401
+    unionarray,  # noqa: F401
+)
