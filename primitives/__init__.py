@@ -9,6 +9,7 @@ from errorflag import DeviceError, synchronize
 from ._cache import cache_info
 from ._intrinsics import float_bits, load_int64, store_int64
 from ._op import DeviceFunction, Op, OpError, device_function, op
+from ._run import scratch
 from ._scan import (
     exclusive_scan,
     inclusive_scan,
@@ -39,6 +40,7 @@ __all__ = [
     "op",
     "run_boundaries",
     "scan",
+    "scratch",
     "searchsorted",
     "segment_ids",
     "segmented_reduce",

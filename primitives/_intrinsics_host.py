@@ -60,6 +60,19 @@ def local(typing: Any, dtype: Any) -> Any:
 
 
 @intrinsic
+def like(typing: Any, target: Any, value: Any) -> Any:
+    """The right side of ``target += value``: an integer takes the target's type, as in C."""
+    wide = value
+    if isinstance(value, (types.Integer, types.Boolean)) and isinstance(
+        target, (types.Integer, types.Float)
+    ):
+        wide = target
+    return wide(target, value), lambda context, builder, signature, args: context.cast(
+        builder, args[1], value, wide
+    )
+
+
+@intrinsic
 def float_bits(typing: Any, value: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         wide = context.cast(builder, args[0], value, types.float64)

@@ -5,13 +5,13 @@ This is the hot path of the whole project; it looks at every argument once and a
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-import errorflag
 from errorflag import Call
 from errorflag._errors import _local
 
@@ -20,13 +20,28 @@ from ._template import Template
 
 _ARRAY_CHARS = frozenset("?bBhHiIlLqQfdFD")
 _cupy_ndarray: Any = None
+_recorder: list[Build] | None = None
 
 
-class Kernel:
-    """A template compiled for its ops and argument types, on one executor."""
+@dataclass(frozen=True)
+class Build:
+    """What one compiled kernel is made of: the arguments of the executors' ``compile``."""
 
-    def launch(self, base: int, channel: Any, grid: int, values: Sequence[Any]) -> None:
-        raise NotImplementedError
+    template: Template
+    variant: tuple[tuple[str, Any], ...]
+    ops: tuple[Op, ...]
+    groups: tuple[tuple[str, ...], ...]
+
+
+@contextmanager
+def record() -> Iterator[list[Build]]:
+    """Inside, primitives launch nothing and list what they would have compiled."""
+    global _recorder
+    outer, _recorder = _recorder, []
+    try:
+        yield _recorder
+    finally:
+        _recorder = outer
 
 
 def _name_of(calls: Sequence[tuple[Any, ...]], template: Template, position: int) -> str:
@@ -151,6 +166,9 @@ def run(
             break
         bound = calls[index]
 
+    if _recorder is not None:
+        _recorder.append(_checked_build(template, variant, types[1:], calls))
+        return
     op: Op = calls[0][0]
     if device == -1:
         key: Any = (template, "host", *types, *[call[0] for call in calls[1:]])
@@ -175,42 +193,46 @@ def _place(device: int) -> str:
     return "host memory (NumPy)" if device == -1 else f"the memory of CUDA device {device}"
 
 
-def _compile(
-    template: Template, device: int, variant: Any, types: Sequence[str], calls: Sequence[Any]
-) -> Any:
+def _checked_build(
+    template: Template, variant: Any, types: Sequence[str], calls: Sequence[Any]
+) -> Build:
+    groups = []
+    position = len(template.parameters)
     for call, slot in zip(calls, template.slots, strict=True):
         op = call[0]
         if not isinstance(op, Op):
             raise TypeError(f"{template.name} needs an @op, not {op!r}")
+        leading = op.parameters[: len(slot.leading)]
         expected = len(op.parameters) - len(slot.leading)
         if len(call) - 1 != expected:
             raise TypeError(
-                f"{op.where()} takes {expected} arguments after {', '.join(op.parameters[: len(slot.leading)])}; "
+                f"{op.where()} takes {expected} arguments after {', '.join(leading)}; "
                 f"{len(call) - 1} given"
             )
-    own = len(template.parameters)
-    groups = []
-    position = own
-    for call in calls:
-        groups.append(tuple(types[position : position + len(call) - 1]))
-        position += len(call) - 1
+        groups.append(tuple(types[position : position + expected]))
+        position += expected
+    return Build(template, variant, tuple(call[0] for call in calls), tuple(groups))
+
+
+def _compile(
+    template: Template, device: int, variant: Any, types: Sequence[str], calls: Sequence[Any]
+) -> Any:
+    build = _checked_build(template, variant, types, calls)
     executor: Any
     if device == -1:
         from . import _host as executor
     else:
         from . import _device as executor
-    ops = tuple(call[0] for call in calls)
-    return executor.compile(template, dict(variant), ops, tuple(groups))
+    return executor.compile(build.template, dict(build.variant), build.ops, build.groups)
 
 
-def on_device(*arrays: Any) -> bool:
-    """Whether the arrays are CuPy's (or of something like it) rather than NumPy's."""
-    return any(type(a) is _cupy_ndarray or hasattr(a, "__cuda_array_interface__") for a in arrays)
+def scratch(like: Any, n: int, dtype: Any) -> Any:
+    """An uninitialised array of `n` elements in the place where `like` is.
 
+    On the device it comes from CuPy's memory pool, on the current stream.
+    """
+    if isinstance(like, np.ndarray):
+        return np.empty(n, dtype)
+    import cupy
 
-def cupy() -> Any:
-    """CuPy, which is imported already if a CuPy array exists."""
-    return sys.modules.get("cupy") or __import__("cupy")
-
-
-__all__ = ["Kernel", "cupy", "errorflag", "on_device", "run"]
+    return cupy.empty(n, dtype)

@@ -76,7 +76,21 @@ for segment in range(segments):
 )
 
 
-def segmented_transform(offsets: Any, elements: int, op: Any, *args: Any) -> None:
+def _segments(offsets: Any, segments: int | None) -> int:
+    array_argument("offsets", offsets, dtypes=OFFSETS, size=0 if segments == 0 else 1)
+    available = int(offsets.shape[0]) - 1
+    if segments is None:
+        return available
+    if segments and not 0 <= segments <= available:
+        raise ValueError(
+            f"argument 'segments' is {segments}, but 'offsets' has {available + 1} elements"
+        )
+    return segments
+
+
+def segmented_transform(
+    offsets: Any, elements: int, op: Any, *args: Any, segments: int | None = None
+) -> None:
     """Calls an op for every element of ragged segments, balanced whatever their lengths are.
 
     ``op(segment, position, local, *args)`` is called for every ``position`` in
@@ -88,6 +102,7 @@ def segmented_transform(offsets: Any, elements: int, op: Any, *args: Any) -> Non
             length of the output; elements beyond it are not visited.
         op: made by `primitives.op`.
         args: what the op takes after that.
+        segments: number of segments, by default ``len(offsets) - 1``.
 
     Raises:
         TypeError: `offsets` is no integer array, or arrays are in different places.
@@ -95,8 +110,7 @@ def segmented_transform(offsets: Any, elements: int, op: Any, *args: Any) -> Non
 
     One launch; never synchronizes.
     """
-    array_argument("offsets", offsets, dtypes=OFFSETS, size=1)
-    segments = offsets.shape[0] - 1
+    segments = _segments(offsets, segments)
     if elements <= 0 or segments == 0:
         length_argument("elements", elements)
         return
@@ -115,6 +129,7 @@ def segmented_reduce(
     merge: tuple[Any, ...],
     finish: tuple[Any, ...],
     width: int = 1,
+    segments: int | None = None,
 ) -> None:
     """Reduces every segment with ops of your own.
 
@@ -133,6 +148,7 @@ def segmented_reduce(
             how the work is spread.
         dtype: element type of the accumulators.
         width: number of values in an accumulator, at most 8.
+        segments: number of segments, by default ``len(offsets) - 1``.
 
     Raises:
         TypeError: `offsets` is no integer array, or arrays are in different places.
@@ -140,8 +156,7 @@ def segmented_reduce(
 
     One launch, two if a segment could have more than 8,192 elements; never synchronizes.
     """
-    array_argument("offsets", offsets, dtypes=OFFSETS, size=1)
-    segments = offsets.shape[0] - 1
+    segments = _segments(offsets, segments)
     if segments == 0:
         return
     if elements < 0:

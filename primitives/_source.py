@@ -215,7 +215,8 @@ class _Transformer(ast.NodeTransformer):
             return node
         target = self.visit(node.target)
         load = ast.Subscript(self.visit(node.target.value), self.visit(node.target.slice), ast.Load())
-        value = ast.BinOp(_call("widen", load), node.op, self.visit(node.value))
+        loaded = _call("widen", load)
+        value = ast.BinOp(loaded, node.op, _call("like", loaded, self.visit(node.value)))
         return ast.copy_location(ast.Assign([target], value), node)
 
     def visit_Return(self, node: ast.Return) -> Any:

@@ -1,0 +1,126 @@
+"""Putting the kernels under awkward's ``backend="cuda"`` or ``backend="cpu"``, and taking them out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import awkward._connect.cuda as awkward_cuda
+from awkward._backends.cupy import CupyBackend
+from awkward._backends.numpy import NumpyBackend
+
+import errorflag
+
+from ._registry import DeviceKernel, HostKernel, registry
+from . import signatures
+
+
+class _Kernels:
+    """A backend's ``[key]``: ours for every family that is registered, else awkward's own."""
+
+    _own: dict[Any, Any]
+    _kernel: Any
+
+    def __getitem__(self, key: Any) -> Any:
+        found = self._own.get(key)
+        if found is None:
+            specialization = signatures.specializations().get(key)
+            function = None if specialization is None else registry().get(specialization.family)
+            if function is None:
+                return super().__getitem__(key)  # type: ignore[misc]
+            found = self._own[key] = self._kernel(function, specialization)
+        return found
+
+
+class CudaBackend(_Kernels, CupyBackend):
+    """``backend="cuda"`` on the device executor."""
+
+    _kernel = DeviceKernel
+
+
+class HostBackend(_Kernels, NumpyBackend):
+    """``backend="cpu"`` on the host executor."""
+
+    _kernel = HostKernel
+
+
+_backends: dict[str, tuple[type, type]] = {
+    "cuda": (CudaBackend, CupyBackend),
+    "cpu": (HostBackend, NumpyBackend),
+}
+_replaced: dict[str, Any] = {}
+_awkward_synchronize = awkward_cuda.synchronize_cuda
+
+
+def register(backend: str = "cuda") -> None:
+    """Makes an awkward backend run these kernels; safe to call again.
+
+    Args:
+        backend: ``"cuda"`` (the device executor), or ``"cpu"`` (the same kernels on the host).
+
+    Raises:
+        ModuleNotFoundError: ``"cuda"`` without CuPy; the message says what to install.
+    """
+    if backend not in _backends:
+        raise ValueError(f"backend must be 'cuda' or 'cpu', not {backend!r}")
+    if backend in _replaced:
+        return
+    ours, theirs = _backends[backend]
+    if backend == "cuda":
+        try:
+            import cupy  # noqa: F401
+        except ImportError as error:
+            raise ModuleNotFoundError(
+                'CuPy is not installed: pip install "awkward-cudakernels[cu12]" (or [cu13])'
+            ) from error
+    original = theirs.instance()  # type: ignore[attr-defined]
+    replacement = object.__new__(ours)
+    replacement.__dict__.update(original.__dict__)
+    replacement._own = {}
+    theirs._instance = replacement  # type: ignore[attr-defined]
+    ours._instance = replacement  # type: ignore[attr-defined]
+    _replaced[backend] = original
+    if backend == "cuda":
+        awkward_cuda.synchronize_cuda = synchronize_cuda
+
+
+def unregister(backend: str | None = None) -> None:
+    """Puts awkward's own backend back.
+
+    Args:
+        backend: ``"cuda"`` or ``"cpu"``; by default whichever is registered.
+    """
+    for name in [backend] if backend is not None else list(_replaced):
+        if name not in _backends:
+            raise ValueError(f"backend must be 'cuda' or 'cpu', not {name!r}")
+        original = _replaced.pop(name, None)
+        if original is None:
+            continue
+        ours, theirs = _backends[name]
+        theirs._instance = original  # type: ignore[attr-defined]
+        del ours._instance  # type: ignore[attr-defined]
+        if name == "cuda":
+            awkward_cuda.synchronize_cuda = _awkward_synchronize
+
+
+def registered() -> tuple[str, ...]:
+    """The names of the backends that run these kernels now."""
+    return tuple(sorted(_replaced))
+
+
+def synchronize_cuda(stream: Any = None) -> None:
+    """Waits for a CUDA stream and raises the error of the earliest failed kernel on it, if any.
+
+    Args:
+        stream: a CuPy stream; by default the current one.
+
+    Raises:
+        errorflag.DeviceError: a `ValueError` with awkward's text and a note that names the
+            operation that caused it.
+    """
+    errorflag.synchronize(stream)
+    if awkward_cuda.cuda_streamptr_to_contexts:  # families that fell back to awkward's own
+        import cupy
+
+        found = cupy.cuda.get_current_stream() if stream is None else stream
+        if found.ptr in awkward_cuda.cuda_streamptr_to_contexts:
+            _awkward_synchronize(found)
