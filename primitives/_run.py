@@ -46,6 +46,9 @@ def record() -> Iterator[list[Build]]:
 
 def _name_of(calls: Sequence[tuple[Any, ...]], template: Template, position: int) -> str:
     """The name of the argument at a position among all bound ones, for error messages."""
+    for call in calls:
+        if not isinstance(call[0], Op):
+            raise TypeError(f"{template.name} needs an @op, not {call[0]!r}")
     position -= len(template.parameters)
     if position < 0:
         return template.parameters[position][0]

@@ -1,0 +1,187 @@
+import numpy as np
+import pytest
+
+from primitives import (
+    DeviceError,
+    exclusive_scan,
+    inclusive_scan,
+    offsets_from,
+    op,
+    run_boundaries,
+    scan,
+    searchsorted,
+    select,
+    synchronize,
+)
+
+SIZES = [0, 1, 31, 32, 33, 255, 256, 257, 2047, 2048, 2049, 70_000, 1_048_577]
+
+
+@op(errors=("negative count",))
+def counts(i, count, x):
+    if x[i] < 0:
+        return 1, x[i]
+    count[0] = x[i]
+
+
+@op
+def is_odd(i, keep, x):
+    keep[0] = x[i] % 2
+
+
+@op
+def record(i, before, after, starts, stops):
+    starts[i] = before
+    stops[i] = after
+
+
+@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize("dtype", "bBhHiIl")
+def test_offsets_from_counts(xp, to_numpy, n, dtype):
+    x = np.random.default_rng(n).integers(0, 9, n).astype(dtype)
+    offsets = xp.full(n + 2, -7, np.int64)
+    offsets_from((counts, xp.asarray(x)), n, offsets)
+    expected = np.concatenate([[0], np.cumsum(x.astype(np.int64)), [-7]])
+    assert np.array_equal(to_numpy(offsets), expected)
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_scan_gives_both_sides_and_the_total(xp, to_numpy, n):
+    x = np.random.default_rng(n).integers(0, 9, n)
+    starts, stops = xp.full(n, -1, np.int64), xp.full(n, -1, np.int64)
+    total = xp.full(1, -1, np.int64)
+    scan(n, (counts, xp.asarray(x)), (record, starts, stops), total=total)
+    assert np.array_equal(to_numpy(stops), np.cumsum(x))
+    assert np.array_equal(to_numpy(starts), np.cumsum(x) - x)
+    assert to_numpy(total).tolist() == [x.sum()]
+
+
+@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize("combine", ["add", "maximum", "minimum"])
+@pytest.mark.parametrize("dtype", ["int64", "uint64", "float64", "int32", "bool"])
+def test_inclusive_and_exclusive(xp, to_numpy, n, combine, dtype):
+    x = np.random.default_rng(n).integers(0, 2 if dtype == "bool" else 1000, n).astype(dtype)
+    wide = {"int32": np.int64, "bool": np.int64}.get(dtype, np.dtype(dtype))
+    function = {"add": np.add, "maximum": np.maximum, "minimum": np.minimum}[combine]
+    expected = function.accumulate(x.astype(wide)) if n else x.astype(wide)
+    out = xp.zeros(n, wide)
+    inclusive_scan(xp.asarray(x), out, combine=combine)
+    assert np.array_equal(to_numpy(out), expected)
+    exclusive_scan(xp.asarray(x), out, combine=combine)
+    assert np.array_equal(to_numpy(out)[1:], expected[:-1])
+    if n:
+        identity = {
+            "add": 0,
+            "maximum": -np.inf if wide == "f8" else np.iinfo(wide).min,
+            "minimum": np.inf if wide == "f8" else np.iinfo(wide).max,
+        }
+        assert to_numpy(out)[0] == identity[combine]
+
+
+def test_in_place(xp, to_numpy):
+    x = xp.ones(5000, np.int64)
+    inclusive_scan(x, x)
+    assert np.array_equal(to_numpy(x), np.arange(1, 5001))
+
+
+def test_many_scans_reuse_their_state(xp, to_numpy):
+    out = xp.zeros(100_001, np.int64)
+    x = xp.ones(100_000, np.int64)
+    for n in (100_000, 1, 5000, 99_999, 2049) * 4:
+        offsets_from((counts, x), n, out)
+        assert int(to_numpy(out)[n]) == n
+
+
+def test_error_of_a_scan(xp):
+    x = np.ones(10_000, np.int64)
+    x[[9000, 4321]] = -1
+    offsets = xp.zeros(10_001, np.int64)
+    for _ in range(5):
+        offsets_from((counts, xp.asarray(x)), 10_000, offsets)
+        with pytest.raises(DeviceError) as caught:
+            synchronize()
+        assert (caught.value.message, caught.value.index) == ("negative count", 4321)
+
+
+def test_error_of_the_second_op_has_its_own_message(xp):
+    @op(errors=("full",))
+    def emit(i, before, after, out, size):
+        if after > size:
+            return 1
+        out[before] = i
+
+    x, out = xp.ones(100, np.int64), xp.zeros(50, np.int64)
+    scan(100, (counts, x), (emit, out, 50))
+    with pytest.raises(DeviceError, match="^full in compiled") as caught:
+        synchronize()
+    assert caught.value.index == 50
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_select(xp, to_numpy, n):
+    x = np.random.default_rng(n).integers(0, 100, n)
+    total = xp.full(1, -1, np.int64)
+    out = xp.full(n, -7, np.int64)
+    select((is_odd, xp.asarray(x)), n, out, total=total)
+    expected = np.flatnonzero(x % 2)
+    assert to_numpy(total).tolist() == [len(expected)]
+    assert np.array_equal(to_numpy(out)[: len(expected)], expected)
+    assert np.all(to_numpy(out)[len(expected) :] == -7)
+    select((is_odd, xp.asarray(x)), n, out, values=xp.asarray(x * 3))
+    assert np.array_equal(to_numpy(out)[: len(expected)], x[expected] * 3)
+
+
+@pytest.mark.parametrize("keep", [0, 1])
+def test_select_all_or_nothing(xp, to_numpy, keep):
+    x, out, total = xp.full(3000, keep), xp.full(3000, -7), xp.zeros(1, np.int64)
+    select((is_odd, x), 3000, out, total=total)
+    assert to_numpy(total)[0] == 3000 * keep
+    assert np.array_equal(to_numpy(out), np.arange(3000) if keep else np.full(3000, -7))
+
+
+@pytest.mark.parametrize("n", SIZES[:-1])
+def test_run_boundaries(xp, to_numpy, n):
+    x = np.sort(np.random.default_rng(n).integers(0, 1 + n // 3, n))
+    starts, total = xp.full(n, -7, np.int64), xp.full(1, -1, np.int64)
+    run_boundaries(xp.asarray(x), starts, total=total)
+    expected = np.unique(x, return_index=True)[1]
+    assert to_numpy(total)[0] == len(expected)
+    assert np.array_equal(to_numpy(starts)[: len(expected)], expected)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 1000])
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float64"])
+def test_searchsorted(xp, to_numpy, n, side, dtype):
+    rng = np.random.default_rng(n)
+    table = np.sort(rng.integers(0, 50, n)).astype(dtype)
+    values = rng.integers(-5, 55, 777).astype(dtype)
+    out = xp.full(777, -1, np.int64)
+    searchsorted(xp.asarray(table), xp.asarray(values), out, side=side)
+    assert np.array_equal(to_numpy(out), np.searchsorted(table, values, side))
+
+
+class TestRefusals:
+    def test_offsets_too_short(self, xp):
+        with pytest.raises(ValueError, match="'offsets' has 3 elements; it must have at least 4"):
+            offsets_from((counts, xp.zeros(3, int)), 3, xp.zeros(3, int))
+
+    def test_offsets_of_floats(self, xp):
+        with pytest.raises(TypeError, match="'offsets' has dtype float64; it must be one of int8"):
+            offsets_from((counts, xp.zeros(3, int)), 3, xp.zeros(4))
+
+    def test_combine(self, xp):
+        with pytest.raises(ValueError, match="combine with 'multiply'"):
+            inclusive_scan(xp.ones(3), xp.ones(3), combine="multiply")
+
+    def test_negative_length(self, xp):
+        with pytest.raises(ValueError, match="'n' must not be negative"):
+            scan(-3, (counts, xp.zeros(3)), (record, xp.zeros(3), xp.zeros(3)))
+
+    def test_side(self, xp):
+        with pytest.raises(ValueError, match="'side' must be"):
+            searchsorted(xp.ones(3), xp.ones(3), xp.ones(3, int), side="middle")
+
+    def test_total_of_another_dtype(self, xp):
+        with pytest.raises(TypeError, match="'total' has dtype float64"):
+            select((is_odd, xp.zeros(3, int)), 3, xp.zeros(3, int), total=xp.zeros(1))

@@ -1,0 +1,290 @@
+import numpy as np
+import pytest
+
+from primitives import DeviceError, OpError, device_function, op, synchronize, transform
+
+SIZES = [0, 1, 255, 256, 257, 1_048_577]
+DTYPES = "?bBhHiIlLfdFD"
+
+
+@op
+def copy(i, out, x):
+    out[i] = x[i]
+
+
+@op
+def affine(i, out, x, factor, shift):
+    out[i] = x[i] * factor + shift
+
+
+@op(errors=("negative", "too large"))
+def guarded(i, out, x, limit):
+    if x[i] < 0:
+        out[i] = 0
+        return 1, x[i]
+    if x[i] > limit:
+        out[i] = 0
+        return 2, x[i]
+    out[i] = x[i]
+
+
+@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_copies_every_dtype_and_nothing_more(xp, to_numpy, n, dtype):
+    values = np.random.default_rng(1).integers(0, 2 if dtype == "?" else 100, n).astype(dtype)
+    out = xp.full(n + 3, 7, dtype)
+    transform(copy, n, out, xp.asarray(values))
+    assert np.array_equal(to_numpy(out)[:n], values)
+    assert np.array_equal(to_numpy(out)[n:], np.full(3, 7, dtype))
+
+
+@pytest.mark.parametrize("dtype", "bBhHiIlfd")
+def test_narrow_integers_are_wide_in_ops(xp, to_numpy, dtype):
+    @op
+    def difference(i, out, x):
+        out[i] = x[0] - x[1]
+
+    out = xp.zeros(1, np.int64)
+    transform(difference, 1, out, xp.asarray(np.array([1, 2], dtype)))
+    assert to_numpy(out)[0] == -1
+
+
+def test_stores_wrap_as_in_c(xp, to_numpy):
+    out = xp.zeros(4, np.int8)
+    transform(copy, 4, out, xp.asarray(np.array([127, 128, 300, -129])))
+    assert to_numpy(out).tolist() == [127, -128, 44, 127]
+
+
+def test_augmented_assignment_keeps_uint64_exact(xp, to_numpy):
+    @op
+    def add(i, total, x):
+        total[i] += x[i]
+
+    total = xp.asarray(np.array([2**63 + 1], np.uint64))
+    transform(add, 1, total, xp.asarray(np.array([2], np.uint8)))
+    assert int(to_numpy(total)[0]) == 2**63 + 3
+
+
+def test_scalars(xp, to_numpy):
+    out = xp.zeros(3)
+    transform(affine, 3, out, xp.arange(3.0), 2, np.float32(0.5))
+    assert to_numpy(out).tolist() == [0.5, 2.5, 4.5]
+    flags = xp.zeros(3, np.int64)
+    transform(affine, 3, flags, xp.arange(3), True, np.bool_(False))
+    assert to_numpy(flags).tolist() == [0, 1, 2]
+
+
+def test_typed_uint64_scalar(xp, to_numpy):
+    @op
+    def fill(i, out, value):
+        out[i] = value
+
+    out = xp.zeros(2, np.uint64)
+    transform(fill, 2, out, np.uint64(2**64 - 1))
+    assert to_numpy(out).tolist() == [2**64 - 1] * 2
+
+
+def test_functions_constants_and_math(xp, to_numpy):
+    import math
+
+    base = 10.0
+
+    @device_function
+    def square(x):
+        return x * x
+
+    @device_function
+    def shifted(x):
+        return square(x) + base
+
+    @op
+    def compute(i, out, x):
+        for _ in range(2):
+            out[i] = shifted(x[i]) + math.sqrt(x[i]) + math.pi - np.pi
+
+    out = xp.zeros(4)
+    transform(compute, 4, out, xp.asarray(np.array([0.0, 1.0, 4.0, 9.0])))
+    assert np.allclose(to_numpy(out), [10, 12, 28, 94])
+
+
+def test_reports_the_lowest_element(xp):
+    x = np.ones(100_000)
+    x[[99_999, 40_001, 70_000]] = -1, 3, -1
+    x, out = xp.asarray(x), xp.empty(100_000)
+    for _ in range(20):
+        transform(guarded, 100_000, out, x, 2)
+        with pytest.raises(DeviceError) as caught:
+            synchronize()
+        assert str(caught.value) == "too large in compiled CUDA code (guarded)"
+        assert (caught.value.message, caught.value.kernel) == ("too large", "guarded")
+        assert (caught.value.index, caught.value.invocation) == (40_001, 0)
+
+
+def test_reports_another_element_if_told(xp):
+    @op(errors=("odd",))
+    def check(i, x):
+        if x[i] % 2 == 1:
+            return 1, x[i], i // 10
+
+    transform(check, 100, xp.asarray(np.arange(100) == 57))
+    with pytest.raises(DeviceError) as caught:
+        synchronize()
+    assert caught.value.index == 5
+
+
+def test_codes_that_are_computed(xp):
+    @device_function
+    def code_of(value):
+        return 0 if value == 0 else 1 if value == 1 else 2
+
+    @op(errors=("one", "two"))
+    def check(i, x):
+        return code_of(x[i])
+
+    transform(check, 3, xp.asarray(np.array([0, 0, 0])))
+    synchronize()
+    transform(check, 3, xp.asarray(np.array([0, 2, 1])))
+    with pytest.raises(DeviceError, match="^two in"):
+        synchronize()
+
+
+def test_no_array_is_longer_than_needed_but_any_may_be(xp, to_numpy):
+    out = xp.zeros(10)
+    transform(copy, 4, out[2:], xp.arange(20.0))
+    assert to_numpy(out).tolist() == [0, 0, 0, 1, 2, 3, 0, 0, 0, 0]
+
+
+class TestRefusals:
+    def test_negative_length(self, xp):
+        with pytest.raises(ValueError, match="'n' must not be negative, it is -1"):
+            transform(copy, -1, xp.zeros(1), xp.zeros(1))
+
+    def test_length_of_another_type(self, xp):
+        with pytest.raises(TypeError, match="'n' must be an integer"):
+            transform(copy, -0.5, xp.zeros(1), xp.zeros(1))
+
+    def test_not_contiguous(self, xp):
+        with pytest.raises(ValueError, match="argument 'x' is not contiguous"):
+            transform(copy, 2, xp.zeros(2), xp.zeros(4)[::2])
+
+    def test_list(self, xp):
+        with pytest.raises(TypeError, match="argument 'x' is a list, which is neither"):
+            transform(copy, 2, xp.zeros(2), [1, 2])
+
+    def test_dtype(self, xp):
+        with pytest.raises(TypeError, match="argument 'x' has dtype float16"):
+            transform(copy, 2, xp.zeros(2), xp.zeros(2, np.float16))
+
+    def test_no_array(self):
+        with pytest.raises(TypeError, match="at least one array"):
+            transform(affine, 2, 1, 2, 3, 4)
+
+    def test_wrong_number_of_arguments(self, xp):
+        with pytest.raises(TypeError, match="takes 2 arguments after i; 1 given"):
+            transform(copy, 2, xp.zeros(2))
+
+    def test_a_plain_function(self, xp):
+        with pytest.raises(TypeError, match="needs an @op"):
+            transform(lambda i, out: None, 2, xp.zeros(2))
+
+    @pytest.mark.gpu
+    def test_mixed_places(self):
+        import cupy
+
+        with pytest.raises(TypeError, match="all arrays of a call must be in one place"):
+            transform(copy, 2, cupy.zeros(2), np.zeros(2))
+
+
+class TestOpErrors:
+    """An op that cannot run on the device says where and why, before anything is launched."""
+
+    def test_closure_over_an_array(self):
+        table = np.arange(3)
+
+        @op
+        def bad(i, out):
+            out[i] = table[i]
+
+        with pytest.raises(OpError, match="closes over 'table', a ndarray: pass it as an argument"):
+            transform(bad, 1, np.zeros(1))
+
+    def test_undecorated_function(self):
+        with pytest.raises(OpError, match="calls 'len_argument': decorate that function"):
+            transform(calls_plain_function, 1, np.zeros(1))
+
+    def test_undefined_name(self):
+        @op
+        def bad(i, out):
+            out[i] = nowhere  # noqa: F821
+
+        with pytest.raises(OpError, match="uses 'nowhere', which is not defined"):
+            transform(bad, 1, np.zeros(1))
+
+    def test_statement_of_the_host(self):
+        @op
+        def bad(i, out):
+            pair = [i, i]
+            out[i] = pair[0]
+
+        with pytest.raises(OpError, match=r"test_transform.py:\d+: op 'bad': List does not exist"):
+            transform(bad, 1, np.zeros(1))
+
+    def test_types_that_do_not_fit(self):
+        @op
+        def bad(i, out):
+            out[i] = i + (1, 2)
+
+        with pytest.raises(OpError, match="op 'bad' cannot be compiled for these argument types"):
+            transform(bad, 1, np.zeros(1))
+
+    def test_code_without_message(self):
+        @op(errors=("one",))
+        def bad(i, out):
+            return 2
+
+        with pytest.raises(OpError, match="returns the code 2, but the op has 1 errors"):
+            transform(bad, 1, np.zeros(1))
+
+    def test_messages_given_as_a_string(self):
+        with pytest.raises(TypeError, match="must be a tuple of messages"):
+            op(errors="one")(lambda i: None)
+
+    def test_numpy_function(self):
+        @op
+        def bad(i, out):
+            out[i] = np.sin(i)
+
+        with pytest.raises(OpError, match="np.sin does not exist on the device"):
+            transform(bad, 1, np.zeros(1))
+
+
+def len_argument(x):
+    return x
+
+
+@op
+def calls_plain_function(i, out):
+    out[i] = len_argument(i)
+
+
+def test_ops_are_plain_functions_too():
+    out = [0, 0]
+    copy(1, out, [3, 4])
+    assert out == [0, 4]
+
+
+@pytest.mark.gpu
+def test_foreign_device_arrays_go_in_without_a_copy():
+    import cupy
+
+    class Foreign:
+        def __init__(self, array):
+            self.array = array
+
+        @property
+        def __cuda_array_interface__(self):
+            return self.array.__cuda_array_interface__
+
+    out = cupy.zeros(3)
+    transform(copy, 3, Foreign(out), Foreign(cupy.arange(3.0)))
+    assert out.get().tolist() == [0, 1, 2]
