@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from harness import Case, Out, Rules
 
-from awkward_cudakernels.signatures import families, specializations
+from awkward_cudakernels.signatures import families
 
 FAMILIES = [pytest.param(x, id=x.name) for x in families().values()]
 
@@ -28,24 +28,20 @@ WORKSPACES = {
 
 def found(specialization, implementation):
     """Whether any case of the specialization sees something wrong with the implementation."""
-    return any(
-        harness.problems(case, "host", implementation) for case in harness.cases(specialization)
-    )
+    return any(harness.problems(case, "host", implementation) for case in harness.cases(specialization))
 
 
 def outputs(specialization):
     return [
         i
         for i, x in enumerate(specialization.arguments)
-        if x.direction == "out"
-        and x.depth == 1
-        and (specialization.family, x.name) not in WORKSPACES
+        if x.direction == "out" and x.depth == 1 and (specialization.family, x.name) not in WORKSPACES
     ]
 
 
-@pytest.mark.parametrize("specialization", [pytest.param(x, id=str(x)) for x in specializations().values()])
-def test_the_oracle_equals_itself(specialization):
-    assert list(harness.all_problems(specialization, "host", harness.oracle)) == []
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_oracle_equals_itself(family):
+    assert list(harness.all_problems(family.specializations[-1], "host", harness.oracle)) == []
 
 
 def _broken(position, change):
@@ -83,7 +79,9 @@ def test_a_wrong_element_is_found(family):
         # The last byte: the sign of a number, half of the range of an unsigned one.
         array.view(np.uint8)[(i + 1) * array.itemsize - 1] ^= 0x81 if array.dtype != bool else 1
 
-    specialization = family.specializations[-1]
+    # The last specialization; of this family the unsigned one, which has no Nones to write.
+    last = -2 if family.name == "awkward_IndexedArray_index_of_nulls" else -1
+    specialization = family.specializations[last]
     for position in outputs(specialization):
         assert found(specialization, _broken(position, change)), specialization.arguments[position].name
 
@@ -92,7 +90,9 @@ def test_a_wrong_element_is_found(family):
 @pytest.mark.parametrize("where", ["before", "after"])
 def test_a_write_outside_of_an_array_is_found(family, where):
     def spoil(array):
-        address = array.ctypes.data - array.itemsize if where == "before" else array.ctypes.data + array.nbytes
+        address = (
+            array.ctypes.data - array.itemsize if where == "before" else array.ctypes.data + array.nbytes
+        )
         ctypes.memset(address, 0, 1)
 
     specialization = family.specializations[0]
@@ -177,7 +177,9 @@ def test_a_changed_input_is_found():
     assert found(families()["awkward_reduce_sum"].specializations[0], implementation)
 
 
-@pytest.mark.parametrize("family", ["awkward_reduce_sum", "awkward_reduce_prod", "awkward_reduce_sumofsquares"])
+@pytest.mark.parametrize(
+    "family", ["awkward_reduce_sum", "awkward_reduce_prod", "awkward_reduce_sumofsquares"]
+)
 def test_a_lost_digit_is_found(family):
     """A sum accumulated in float32 is not one accumulated in float64."""
     specialization = next(
@@ -196,7 +198,9 @@ def test_a_lost_digit_is_found(family):
     assert found(specialization, implementation)
 
 
-@pytest.mark.parametrize("family", ["awkward_reduce_sum", "awkward_reduce_sum_complex", "awkward_reduce_prod"])
+@pytest.mark.parametrize(
+    "family", ["awkward_reduce_sum", "awkward_reduce_sum_complex", "awkward_reduce_prod"]
+)
 @pytest.mark.parametrize("scalar", [np.float32, np.float64])
 def test_another_order_is_not_a_difference(family, scalar):
     specialization = next(
@@ -256,8 +260,8 @@ def test_illegal_cases_are_refused():
 
 def _digest(seed):
     out = hashlib.sha256()
-    for specialization in specializations().values():
-        for case in harness.cases(specialization, seed):
+    for family in [*families().values()][::4]:
+        for case in harness.cases(family.specializations[0], seed):
             out.update(str(case).encode())
             for block in case.make().blocks:
                 out.update(block.view.tobytes())
@@ -280,3 +284,68 @@ def test_cases_are_the_same_in_every_process():
     )
     assert other.stdout.strip() == _digest(harness.SEED)
     assert _digest(harness.SEED) != _digest(harness.SEED + 1)
+
+
+class _DeviceArray:
+    """Just enough of a CuPy array for the harness: the memory is the host's."""
+
+    def __init__(self, array):
+        self._array = array
+        self.data = SimpleNamespace(ptr=array.ctypes.data)
+
+    def __getitem__(self, where):
+        return _DeviceArray(self._array[where])
+
+    def get(self):
+        return self._array.copy()
+
+
+@pytest.fixture
+def device(monkeypatch):
+    """The oracle as a device kernel: its error waits for ``errorflag.synchronize``. ``change`` spoils the error."""
+    import errorflag
+
+    pending = []
+    settings = SimpleNamespace(change=lambda error: error)
+
+    def synchronize():
+        while pending:
+            name, error = pending.pop()
+            exception = ValueError(error.str.decode())
+            exception.kernel, exception.message, exception.index = name, error.str.decode(), error.id
+            raise exception
+
+    def implementation(key, executor):
+        assert executor == "device"
+
+        def kernel(*arguments):
+            host = [x._array if isinstance(x, _DeviceArray) else x for x in arguments]
+            error = settings.change(harness.oracle(key, "host")(*host))
+            if error.str is not None:
+                pending.append((key[0], error))
+
+        return kernel
+
+    cupy = SimpleNamespace(asarray=lambda x: _DeviceArray(x.copy()))
+    monkeypatch.setitem(sys.modules, "cupy", cupy)
+    monkeypatch.setattr(errorflag, "synchronize", synchronize)
+    settings.implementation = implementation
+    return settings
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_oracle_as_a_device_kernel(family, device):
+    for case in harness.cases(family.specializations[0]):
+        assert harness.problems(case, "device", device.implementation) == []
+
+
+def test_device_errors_are_compared(device):
+    specialization = families()["awkward_ListArray_getitem_next_at"].specializations[0]
+    failing = [x for x in harness.cases(specialization) if x.expected.error is not None]
+    for change in (
+        lambda error: SimpleNamespace(str=None),
+        lambda error: SimpleNamespace(str=b"other", id=error.id),
+        lambda error: SimpleNamespace(str=error.str, id=error.id + 1),
+    ):
+        device.change = change
+        assert all(harness.problems(x, "device", device.implementation) for x in failing)

@@ -32,11 +32,13 @@ SEGMENTS = (
     ("256", 256, "random", 1),
     ("257", 257, "nonempty", 0),
     ("skewed", 300, "skewed", 5),
+    ("skewed 9000", 9000, "skewed", 0),
     ("2500", 2500, "random", 0),
+    ("30001", 30001, "random", 2),
 )
 
-#: Flat lengths: around block boundaries, and several blocks.
-LENGTHS = (0, 1, 2, 7, 255, 256, 257, 1025, 3000)
+#: Flat lengths: around block boundaries, several blocks, and many (scans look back over more than a warp of them).
+LENGTHS = (0, 1, 2, 7, 255, 256, 257, 1025, 3000, 70001)
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,7 @@ class Context:
         if kind == "nonempty":
             return rng.integers(1, 6, n)
         if kind == "long":
-            return np.full(n, 2000, np.int64)
+            return np.full(n, 20000, np.int64)
         counts = rng.integers(0, 6, n)
         if kind == "skewed" and n:
             counts[n // 3] = counts.sum() + 1
@@ -123,6 +125,7 @@ class Context:
             ("257", 257, "garbage"),
             ("skewed", 200, "skewed"),
             ("2500", 2500, "shuffled"),
+            ("30001", 30001, "shuffled"),
         ):
             yield name, self.lists(n, kind, dtype)
 
@@ -195,7 +198,7 @@ class Context:
             pool = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, tiny, -tiny, np.nan, 2.5]
             return rng.choice(np.array(pool, dtype), n)
         if kind == "extremes":
-            top = np.finfo(dtype).max / dtype.type(16384)
+            top = np.finfo(dtype).max / dtype.type(2**17)  # no sum of ours overflows
             return (rng.choice(np.array([top, -top, 1, -1, np.finfo(dtype).tiny], dtype), n)).astype(dtype)
         return rng.normal(0, 10, n).astype(dtype)
 

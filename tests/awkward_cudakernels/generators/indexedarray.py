@@ -14,29 +14,38 @@ def fill(c):
     dtype = c.dtype("fromindex")
     for i, (name, index, _) in enumerate(c.index_shapes(dtype)):
         offset = i % 3 * 5
-        yield name, {
-            "toindex": Out(offset + len(index) + 3),
-            "toindexoffset": offset,
-            "fromindex": index,
-            "length": len(index),
-            "base": (0, 17, 2**40)[i % 3],
-        }
+        yield (
+            name,
+            {
+                "toindex": Out(offset + len(index) + 3),
+                "toindexoffset": offset,
+                "fromindex": index,
+                "length": len(index),
+                "base": (0, 17, 2**40)[i % 3],
+            },
+        )
     top = np.array([np.iinfo(dtype).max, 0, np.iinfo(dtype).max - 1], dtype)
     yield "largest", {"toindex": Out(3), "toindexoffset": 0, "fromindex": top, "length": 3, "base": 0}
     if top.itemsize == 4:
-        yield "beyond 32 bits", {"toindex": Out(3), "toindexoffset": 0, "fromindex": top, "length": 3, "base": 9}
+        yield (
+            "beyond 32 bits",
+            {"toindex": Out(3), "toindexoffset": 0, "fromindex": top, "length": 3, "base": 9},
+        )
 
 
 @generator("awkward_IndexedArray_fill_count")
 def fill_count(c):
     for n in LENGTHS:
         for offset, base in ((0, 0), (5, 17), (1, 2**40)):
-            yield f"{n} at {offset} from {base}", {
-                "toindex": Out(offset + n + 3),
-                "toindexoffset": offset,
-                "length": n,
-                "base": base,
-            }
+            yield (
+                f"{n} at {offset} from {base}",
+                {
+                    "toindex": Out(offset + n + 3),
+                    "toindexoffset": offset,
+                    "length": n,
+                    "base": base,
+                },
+            )
 
 
 def _bad_index(c, dtype, negative):
@@ -62,12 +71,15 @@ def _bad_index(c, dtype, negative):
 def flatten_nextcarry(c):
     dtype = c.dtype("fromindex")
     for name, index, lencontent in (*c.index_shapes(dtype), *_bad_index(c, dtype, False)):
-        yield name, {
-            "tocarry": Out(int((index >= 0).sum())),
-            "fromindex": index,
-            "lenindex": len(index),
-            "lencontent": lencontent,
-        }
+        yield (
+            name,
+            {
+                "tocarry": Out(int((index >= 0).sum())),
+                "fromindex": index,
+                "lenindex": len(index),
+                "lencontent": lencontent,
+            },
+        )
 
 
 @generator("awkward_IndexedArray_flatten_none2empty")
@@ -130,13 +142,16 @@ def local_preparenext(c):
             ("more", counts + 2),
         ):
             nextoffsets = np.concatenate([[0], np.cumsum(inner)]).astype(np.int64)
-            yield f"{name}, {label}", {
-                "tocarry": Out(int(offsets[-1])),
-                "starts": offsets[:-1].copy(),
-                "offsets": offsets,
-                "nextoffsets": nextoffsets,
-                "outlength": n,
-            }
+            yield (
+                f"{name}, {label}",
+                {
+                    "tocarry": Out(int(offsets[-1])),
+                    "starts": offsets[:-1].copy(),
+                    "offsets": offsets,
+                    "nextoffsets": nextoffsets,
+                    "outlength": n,
+                },
+            )
 
 
 @generator("awkward_IndexedArray_numnull")
@@ -171,25 +186,31 @@ def index_of_nulls(c):
     for name, offsets, index in _indexed_segments(c, c.dtype("fromindex")):
         n = len(offsets) - 1
         for label, starts in (("", offsets[:-1].copy()), (", other starts", c.rng.integers(0, 9, n))):
-            yield f"{name}{label}", {
-                "toindex": Out(int((index[offsets[0] :] < 0).sum())),
-                "fromindex": index,
-                "offsets": offsets,
-                "outlength": n,
-                "starts": starts,
-            }
+            yield (
+                f"{name}{label}",
+                {
+                    "toindex": Out(int((index[offsets[0] :] < 0).sum())),
+                    "fromindex": index,
+                    "offsets": offsets,
+                    "outlength": n,
+                    "starts": starts,
+                },
+            )
 
 
 @generator("awkward_IndexedArray_overlay_mask")
 def overlay_mask(c):
     dtype = c.dtype("fromindex")
     for name, mask in c.mask_shapes():
-        yield name, {
-            "toindex": Out(len(mask)),
-            "mask": mask,
-            "fromindex": c.index(len(mask), 50, dtype),
-            "length": len(mask),
-        }
+        yield (
+            name,
+            {
+                "toindex": Out(len(mask)),
+                "mask": mask,
+                "fromindex": c.index(len(mask), 50, dtype),
+                "length": len(mask),
+            },
+        )
     top = np.array([np.iinfo(dtype).max, 0, np.iinfo(dtype).max], dtype)
     yield "largest", {"toindex": Out(3), "mask": np.array([0, 1, 1], np.int8), "fromindex": top, "length": 3}
 
@@ -197,26 +218,32 @@ def overlay_mask(c):
 @generator("awkward_IndexedArray_reduce_next_64")
 def reduce_next(c):
     for name, offsets, index in _indexed_segments(c, c.dtype("index")):
-        yield name, {
-            "nextcarry": Out(int((index[offsets[0] :] >= 0).sum())),
-            "nextoffsets": Out(len(offsets)),
-            "outindex": Out(len(index)),
-            "index": index,
-            "offsets": offsets,
-            "outlength": len(offsets) - 1,
-        }
+        yield (
+            name,
+            {
+                "nextcarry": Out(int((index[offsets[0] :] >= 0).sum())),
+                "nextoffsets": Out(len(offsets)),
+                "outindex": Out(len(index)),
+                "index": index,
+                "offsets": offsets,
+                "outlength": len(offsets) - 1,
+            },
+        )
 
 
 @generator("awkward_IndexedArray_reduce_next_fix_offsets_64")
 def reduce_next_fix_offsets(c):
     for n in LENGTHS:
         starts = c.offsets(n)
-        yield f"{n}", {
-            "outoffsets": Out(n + 1),
-            "starts": starts[:-1].copy(),
-            "startslength": n,
-            "outindexlength": int(starts[-1]) + 2,
-        }
+        yield (
+            f"{n}",
+            {
+                "outoffsets": Out(n + 1),
+                "starts": starts[:-1].copy(),
+                "startslength": n,
+                "outindexlength": int(starts[-1]) + 2,
+            },
+        )
 
 
 @generator("awkward_IndexedArray_reduce_next_nonlocal_nextshifts_64")
@@ -238,13 +265,16 @@ def simplify(c):
         innerindex = c.index(length, 1000, inner)
         if length > 4:
             innerindex[:2] = np.iinfo(inner).max, np.iinfo(inner).min
-        yield name, {
-            "toindex": Out(len(index)),
-            "outerindex": index,
-            "outerlength": len(index),
-            "innerindex": innerindex,
-            "innerlength": length,
-        }
+        yield (
+            name,
+            {
+                "toindex": Out(len(index)),
+                "outerindex": index,
+                "outerlength": len(index),
+                "innerindex": innerindex,
+                "innerlength": length,
+            },
+        )
 
 
 @generator("awkward_IndexedArray_validity")
@@ -252,18 +282,24 @@ def validity(c):
     dtype = c.dtype("index")
     for name, index, lencontent in (*c.index_shapes(dtype), *_bad_index(c, dtype, True)):
         for isoption in (False, True):
-            yield f"{name}, {isoption}", {
-                "index": index,
-                "length": len(index),
-                "lencontent": lencontent,
-                "isoption": isoption,
-            }
-    yield "no nones either", {
-        "index": c.index(300, 9, dtype, nones=0),
-        "length": 300,
-        "lencontent": 9,
-        "isoption": False,
-    }
+            yield (
+                f"{name}, {isoption}",
+                {
+                    "index": index,
+                    "length": len(index),
+                    "lencontent": lencontent,
+                    "isoption": isoption,
+                },
+            )
+    yield (
+        "no nones either",
+        {
+            "index": c.index(300, 9, dtype, nones=0),
+            "length": 300,
+            "lencontent": 9,
+            "isoption": False,
+        },
+    )
 
 
 def _ranges(c):
@@ -277,28 +313,34 @@ def _ranges(c):
 def ranges_next(c):
     for name, x, index in _ranges(c):
         n = len(x.starts)
-        yield name, {
-            "index": index,
-            "fromstarts": x.starts,
-            "fromstops": x.stops,
-            "length": n,
-            "tostarts": Out(n),
-            "tostops": Out(n),
-            "tolength": Out(1),
-        }
+        yield (
+            name,
+            {
+                "index": index,
+                "fromstarts": x.starts,
+                "fromstops": x.stops,
+                "length": n,
+                "tostarts": Out(n),
+                "tostops": Out(n),
+                "tolength": Out(1),
+            },
+        )
 
 
 @generator("awkward_IndexedArray_ranges_carry_next_64")
 def ranges_carry_next(c):
     for name, x, index in _ranges(c):
         total = sum(int((index[a:b] >= 0).sum()) for a, b in zip(x.starts, x.stops))
-        yield name, {
-            "index": index,
-            "fromstarts": x.starts,
-            "fromstops": x.stops,
-            "length": len(x.starts),
-            "tocarry": Out(total),
-        }
+        yield (
+            name,
+            {
+                "index": index,
+                "fromstarts": x.starts,
+                "fromstops": x.stops,
+                "length": len(x.starts),
+                "tocarry": Out(total),
+            },
+        )
 
 
 @generator("awkward_IndexedArray_unique_next_index_and_offsets_64")
@@ -345,15 +387,28 @@ def nones_as_index(c):
 
 @generator("awkward_missing_repeat")
 def missing_repeat(c):
-    for n, repetitions in ((0, 0), (0, 3), (3, 0), (1, 1), (255, 1), (256, 2), (257, 3), (2, 1500), (1500, 2)):
+    for n, repetitions in (
+        (0, 0),
+        (0, 3),
+        (3, 0),
+        (1, 1),
+        (255, 1),
+        (256, 2),
+        (257, 3),
+        (2, 1500),
+        (1500, 2),
+    ):
         for nones in (0.3, 0, 1):
-            yield f"{n} times {repetitions}, nones {nones}", {
-                "outindex": Out(n * repetitions),
-                "index": c.index(n, 9, np.int64, nones),
-                "indexlength": n,
-                "repetitions": repetitions,
-                "regularsize": 9,
-            }
+            yield (
+                f"{n} times {repetitions}, nones {nones}",
+                {
+                    "outindex": Out(n * repetitions),
+                    "index": c.index(n, 9, np.int64, nones),
+                    "indexlength": n,
+                    "repetitions": repetitions,
+                    "regularsize": 9,
+                },
+            )
 
 
 @generator("awkward_index_rpad_and_clip_axis0")
@@ -367,12 +422,15 @@ def rpad_and_clip_axis0(c):
 def rpad_and_clip_axis1(c):
     for n in LENGTHS:
         for target in (0, 1, 7):
-            yield f"{n}, target {target}", {
-                "tostarts": Out(n),
-                "tostops": Out(n),
-                "target": target,
-                "length": n,
-            }
+            yield (
+                f"{n}, target {target}",
+                {
+                    "tostarts": Out(n),
+                    "tostops": Out(n),
+                    "target": target,
+                    "length": n,
+                },
+            )
 
 
 @generator("awkward_localindex")

@@ -59,7 +59,10 @@ def broadcast_tooffsets(c):
     first = offsets_of(x, 7)
     first[1] = 6
     yield "decreasing first", call(first, x.starts, x.stops, x.lencontent)
-    for name, order in (("beyond, other, decreasing", (100, 300, 500)), ("decreasing first", (500, 300, 100))):
+    for name, order in (
+        ("beyond, other, decreasing", (100, 300, 500)),
+        ("decreasing first", (500, 300, 100)),
+    ):
         starts, stops, offsets = copies(x.starts, x.stops, offsets_of(x))
         starts[order[0]] += 1000
         stops[order[0]] += 1000
@@ -94,8 +97,9 @@ def combinations(c):
     for replacement in (False, True):
         for n in (1, 3, 4, 5):
             for kind, length in (("gaps", 9), ("shuffled", 300 if n < 4 else 60), ("zero", 4)):
-                yield f"{kind} {length}, n={n}, {replacement}", call(
-                    c.lists(length, kind, dtype), n, replacement
+                yield (
+                    f"{kind} {length}, n={n}, {replacement}",
+                    call(c.lists(length, kind, dtype), n, replacement),
                 )
         for n, longest in ((2, 300), (3, 40), (4, 20), (7, 10)):
             x = c.lists(4, "gaps", dtype, np.array([2, longest, 0, 3]))
@@ -130,7 +134,12 @@ def combinations_length(c):
 @generator("awkward_ListArray_compact_offsets")
 def compact_offsets(c):
     def call(starts, stops):
-        return {"tooffsets": Out(len(starts) + 1), "fromstarts": starts, "fromstops": stops, "length": len(starts)}
+        return {
+            "tooffsets": Out(len(starts) + 1),
+            "fromstarts": starts,
+            "fromstops": stops,
+            "length": len(starts),
+        }
 
     dtype = c.dtype("fromstarts")
     for name, x in c.list_shapes(dtype):
@@ -200,8 +209,9 @@ def jagged_apply(c):
     empty = s.counts == 0
     starts[empty], stops[empty] = 10**6, 5
     slicestarts[empty] = slicestops[empty] = 10**9
-    yield "empty slices of invalid lists", call(
-        x, s, index, fromstarts=starts, fromstops=stops, slicestarts=slicestarts, slicestops=slicestops
+    yield (
+        "empty slices of invalid lists",
+        call(x, s, index, fromstarts=starts, fromstops=stops, slicestarts=slicestarts, slicestops=slicestops),
     )
 
     kinds = ("slice order", "slice beyond", "order", "beyond", "index")
@@ -246,12 +256,15 @@ def jagged_apply(c):
 @generator("awkward_ListArray_getitem_jagged_carrylen")
 def jagged_carrylen(c):
     for name, x in c.list_shapes(np.int64):
-        yield name, {
-            "carrylen": Out(1),
-            "slicestarts": x.starts,
-            "slicestops": x.stops,
-            "sliceouterlen": len(x.starts),
-        }
+        yield (
+            name,
+            {
+                "carrylen": Out(1),
+                "slicestarts": x.starts,
+                "slicestops": x.stops,
+                "sliceouterlen": len(x.starts),
+            },
+        )
 
 
 @generator("awkward_ListArray_getitem_jagged_descend")
@@ -293,7 +306,19 @@ def jagged_expand(c):
             "length": n,
         }
 
-    for n, size in ((0, 3), (1, 1), (1, 0), (7, 0), (7, 3), (255, 1), (256, 2), (257, 3), (3, 1000), (1000, 5)):
+    for n, size in (
+        (0, 3),
+        (1, 1),
+        (1, 0),
+        (7, 0),
+        (7, 3),
+        (255, 1),
+        (256, 2),
+        (257, 3),
+        (3, 1000),
+        (1000, 5),
+        (20001, 3),
+    ):
         yield f"{n} of {size}", call(n, size, "shuffled" if n % 2 else "gaps")
     for name, n, where in c.places():
         values = call(n, 3)
@@ -388,7 +413,7 @@ def next_array(c):
             "lencontent": lencontent,
         }
 
-    for n in (0, 1, 7, 255, 256, 257, 1000):
+    for n in (0, 1, 7, 255, 256, 257, 1000, 20001):
         for kind in ("gaps", "shuffled"):
             x = c.lists(n, kind, dtype, c.rng.integers(3, 8, n))
             yield f"{n} {kind}", call(x.starts, x.stops, x.lencontent)
@@ -428,7 +453,7 @@ def next_array_advanced(c):
             "lencontent": lencontent,
         }
 
-    for n in (0, 1, 7, 255, 256, 257, 3000):
+    for n in (0, 1, 7, 255, 256, 257, 3000, 70001):
         for kind in ("gaps", "shuffled"):
             x = c.lists(n, kind, dtype, c.rng.integers(3, 8, n))
             yield f"{n} {kind}", call(x.starts, x.stops, x.lencontent)
@@ -437,8 +462,9 @@ def next_array_advanced(c):
         x = c.lists(n, "shuffled", dtype, c.rng.integers(3, 8, n))
         advanced = c.rng.integers(0, 3, n)
         advanced[where] = 3 + np.arange(len(where)) % 2
-        yield f"index out of range, {name}", call(
-            x.starts, x.stops, x.lencontent, [0, -1, 2, 8, -9], advanced
+        yield (
+            f"index out of range, {name}",
+            call(x.starts, x.stops, x.lencontent, [0, -1, 2, 8, -9], advanced),
         )
 
 
@@ -455,7 +481,7 @@ def next_at(c):
             "at": at,
         }
 
-    for n in (0, 1, 7, 255, 256, 257, 3000):
+    for n in (0, 1, 7, 255, 256, 257, 3000, 70001):
         for at in (0, 2, -1, -3):
             kind = ("gaps", "shuffled")[at % 2]
             yield f"{n} at {at}", call(c.lists(n, kind, dtype, c.rng.integers(3, 8, n)), at)
@@ -514,52 +540,64 @@ def _sliced(counts, start, stop, step):
 @generator("awkward_ListArray_getitem_next_range")
 def next_range(c):
     for name, x, start, stop, step in _slices(c):
-        yield name, {
-            "tooffsets": Out(len(x.starts) + 1),
-            "tocarry": Out(_sliced(x.counts, start, stop, step)),
-            "fromstarts": x.starts,
-            "fromstops": x.stops,
-            "lenstarts": len(x.starts),
-            "start": start,
-            "stop": stop,
-            "step": step,
-        }
+        yield (
+            name,
+            {
+                "tooffsets": Out(len(x.starts) + 1),
+                "tocarry": Out(_sliced(x.counts, start, stop, step)),
+                "fromstarts": x.starts,
+                "fromstops": x.stops,
+                "lenstarts": len(x.starts),
+                "start": start,
+                "stop": stop,
+                "step": step,
+            },
+        )
 
 
 @generator("awkward_ListArray_getitem_next_range_carrylength")
 def next_range_carrylength(c):
     for name, x, start, stop, step in _slices(c):
-        yield name, {
-            "carrylength": Out(1),
-            "fromstarts": x.starts,
-            "fromstops": x.stops,
-            "lenstarts": len(x.starts),
-            "start": start,
-            "stop": stop,
-            "step": step,
-        }
+        yield (
+            name,
+            {
+                "carrylength": Out(1),
+                "fromstarts": x.starts,
+                "fromstops": x.stops,
+                "lenstarts": len(x.starts),
+                "start": start,
+                "stop": stop,
+                "step": step,
+            },
+        )
 
 
 @generator("awkward_ListArray_getitem_next_range_counts")
 def next_range_counts(c):
     for name, n, kind, start in SEGMENTS:
-        yield name, {
-            "total": Out(1),
-            "fromoffsets": c.offsets(n, kind, start, c.dtype("fromoffsets")),
-            "lenstarts": n,
-        }
+        yield (
+            name,
+            {
+                "total": Out(1),
+                "fromoffsets": c.offsets(n, kind, start, c.dtype("fromoffsets")),
+                "lenstarts": n,
+            },
+        )
 
 
 @generator("awkward_ListArray_getitem_next_range_spreadadvanced")
 def next_range_spreadadvanced(c):
     for name, n, kind, start in SEGMENTS:
         offsets = c.offsets(n, kind, start, c.dtype("fromoffsets"))
-        yield name, {
-            "toadvanced": Out(int(offsets[-1])),
-            "fromadvanced": c.rng.integers(0, 1000, n),
-            "fromoffsets": offsets,
-            "lenstarts": n,
-        }
+        yield (
+            name,
+            {
+                "toadvanced": Out(int(offsets[-1])),
+                "fromadvanced": c.rng.integers(0, 1000, n),
+                "fromoffsets": offsets,
+                "lenstarts": n,
+            },
+        )
 
 
 @generator("awkward_ListArray_localindex")
@@ -579,7 +617,7 @@ def min_range(c):
     for name, x in c.list_shapes(dtype):
         if len(x.starts):  # the first list is read whatever the length
             yield name, call(x)
-    for n in (255, 256, 257, 3000):
+    for n in (255, 256, 257, 3000, 70001):
         for where in (0, n // 2, n - 1):
             counts = c.rng.integers(3, 8, n)
             counts[where] = 2
@@ -590,13 +628,16 @@ def min_range(c):
 def rpad_length(c):
     for name, x in c.list_shapes(c.dtype("fromstarts")):
         for target in (0, 3, 10):
-            yield f"{name}, target {target}", {
-                "tomin": Out(1),
-                "fromstarts": x.starts,
-                "fromstops": x.stops,
-                "target": target,
-                "lenstarts": len(x.starts),
-            }
+            yield (
+                f"{name}, target {target}",
+                {
+                    "tomin": Out(1),
+                    "fromstarts": x.starts,
+                    "fromstops": x.stops,
+                    "target": target,
+                    "lenstarts": len(x.starts),
+                },
+            )
 
 
 @generator("awkward_ListArray_rpad_axis1")
@@ -604,15 +645,18 @@ def rpad(c):
     for name, x in c.list_shapes(c.dtype("fromstarts")):
         for target in (0, 3, 10):
             n = len(x.starts)
-            yield f"{name}, target {target}", {
-                "toindex": Out(int(np.maximum(x.counts, target).sum())),
-                "fromstarts": x.starts,
-                "fromstops": x.stops,
-                "tostarts": Out(n),
-                "tostops": Out(n),
-                "target": target,
-                "length": n,
-            }
+            yield (
+                f"{name}, target {target}",
+                {
+                    "toindex": Out(int(np.maximum(x.counts, target).sum())),
+                    "fromstarts": x.starts,
+                    "fromstops": x.stops,
+                    "tostarts": Out(n),
+                    "tostops": Out(n),
+                    "target": target,
+                    "length": n,
+                },
+            )
 
 
 @generator("awkward_ListArray_validity")

@@ -28,7 +28,10 @@ def drop_none_indexes(c):
 
     for i, (name, offsets) in enumerate(_segments(c, "fromoffsets")):
         for nones in (0.3, (0, 1)[i % 2]):
-            yield f"{name}, nones {nones}", call(offsets, c.index(int(offsets[-1]) + i % 3, 100, dtype, nones))
+            yield (
+                f"{name}, nones {nones}",
+                call(offsets, c.index(int(offsets[-1]) + i % 3, 100, dtype, nones)),
+            )
     yield "no offsets", call(np.zeros(0, dtype), c.index(5, 100, dtype))
     for n in (1, 11, 600):
         offsets = c.offsets(n, "nonempty", dtype=dtype)
@@ -38,12 +41,15 @@ def drop_none_indexes(c):
 @generator("awkward_ListOffsetArray_flatten_offsets")
 def flatten_offsets(c):
     for name, outer in _segments(c, "outeroffsets"):
-        yield name, {
-            "tooffsets": Out(len(outer)),
-            "outeroffsets": outer,
-            "outeroffsetslen": len(outer),
-            "inneroffsets": c.offsets(int(outer[-1]), start=4),
-        }
+        yield (
+            name,
+            {
+                "tooffsets": Out(len(outer)),
+                "outeroffsets": outer,
+                "outeroffsetslen": len(outer),
+                "inneroffsets": c.offsets(int(outer[-1]), start=4),
+            },
+        )
 
 
 @generator("awkward_ListOffsetArray_local_preparenext_64")
@@ -64,23 +70,29 @@ def local_nextparents(c):
     for name, offsets in _segments(c, "offsets"):
         total = int(offsets[-1]) - int(offsets[0])
         for label, n in (("", total), (", longer", total + 5), (", clipped", max(total - 3, 0))):
-            yield f"{name}{label}", {
-                "nextparents": Out(n),
-                "offsets": offsets,
-                "length": len(offsets) - 1,
-                "nextparents_length": n,
-            }
+            yield (
+                f"{name}{label}",
+                {
+                    "nextparents": Out(n),
+                    "offsets": offsets,
+                    "length": len(offsets) - 1,
+                    "nextparents_length": n,
+                },
+            )
 
 
 @generator("awkward_ListOffsetArray_reduce_nonlocal_maxcount_offsetscopy_64")
 def maxcount(c):
     for name, offsets in _segments(c, "offsets"):
-        yield name, {
-            "maxcount": Out(1),
-            "offsetscopy": Out(len(offsets)),
-            "offsets": offsets,
-            "length": len(offsets) - 1,
-        }
+        yield (
+            name,
+            {
+                "maxcount": Out(1),
+                "offsetscopy": Out(len(offsets)),
+                "offsets": offsets,
+                "length": len(offsets) - 1,
+            },
+        )
 
 
 def _nonlocal(c: Context):
@@ -123,40 +135,46 @@ def nonlocal_preparenext(c):
     for name, outer, offsets, longest in _nonlocal(c):
         n = len(outer) - 1
         total = int(offsets[outer[-1]] - offsets[outer[0]])
-        yield name, {
-            "nextcarry": Out(total),
-            "nextoffsets": Out(n * longest + 1),
-            "nextlen": total,
-            "maxnextparents": Out(1),
-            "distincts": Out(n * longest),
-            "distinctslen": n * longest,
-            "offsetscopy": offsets.copy(),
-            "offsets": offsets,
-            "length": len(offsets) - 1,
-            "outer_offsets": outer,
-            "outlength": n,
-            "maxcount": longest,
-        }
+        yield (
+            name,
+            {
+                "nextcarry": Out(total),
+                "nextoffsets": Out(n * longest + 1),
+                "nextlen": total,
+                "maxnextparents": Out(1),
+                "distincts": Out(n * longest),
+                "distinctslen": n * longest,
+                "offsetscopy": offsets.copy(),
+                "offsets": offsets,
+                "length": len(offsets) - 1,
+                "outer_offsets": outer,
+                "outlength": n,
+                "maxcount": longest,
+            },
+        )
 
 
 @generator("awkward_ListOffsetArray_reduce_nonlocal_nextshifts_64")
 def nonlocal_nextshifts(c):
     for name, outer, offsets, longest in _nonlocal(c):
         carry = _nextcarry(outer, offsets, longest)
-        yield name, {
-            # Neither is read afterwards: the first is a counter per column, the second the shifts before the carry.
-            "nummissing": Out(longest, compare=False),
-            "missing": Out(int(offsets[-1]), compare=False),
-            "nextshifts": Out(len(carry)),
-            "offsets": offsets,
-            "length": len(offsets) - 1,
-            "starts": outer[:-1].copy(),
-            "outer_offsets": outer,
-            "outlength": len(outer) - 1,
-            "maxcount": longest,
-            "nextlen": len(carry),
-            "nextcarry": carry,
-        }
+        yield (
+            name,
+            {
+                # Neither is read afterwards: the first is a counter per column, the second the shifts before the carry.
+                "nummissing": Out(longest, compare=False),
+                "missing": Out(int(offsets[-1]), compare=False),
+                "nextshifts": Out(len(carry)),
+                "offsets": offsets,
+                "length": len(offsets) - 1,
+                "starts": outer[:-1].copy(),
+                "outer_offsets": outer,
+                "outlength": len(outer) - 1,
+                "maxcount": longest,
+                "nextlen": len(carry),
+                "nextcarry": carry,
+            },
+        )
 
 
 @generator("awkward_ListOffsetArray_reduce_nonlocal_outstartsstops_64")
@@ -194,37 +212,46 @@ def rpad_and_clip(c):
     for name, offsets in _segments(c, "fromoffsets"):
         n = len(offsets) - 1
         for target in (0, 1, 3, 10):
-            yield f"{name}, target {target}", {
-                "toindex": Out(n * target),
-                "fromoffsets": offsets,
-                "length": n,
-                "target": target,
-            }
+            yield (
+                f"{name}, target {target}",
+                {
+                    "toindex": Out(n * target),
+                    "fromoffsets": offsets,
+                    "length": n,
+                    "target": target,
+                },
+            )
 
 
 @generator("awkward_ListOffsetArray_rpad_axis1")
 def rpad(c):
     for name, offsets in _segments(c, "fromoffsets"):
         for target in (0, 3, 10):
-            yield f"{name}, target {target}", {
-                "toindex": Out(int(np.maximum(np.diff(offsets.astype(np.int64)), target).sum())),
-                "fromoffsets": offsets,
-                "fromlength": len(offsets) - 1,
-                "target": target,
-            }
+            yield (
+                f"{name}, target {target}",
+                {
+                    "toindex": Out(int(np.maximum(np.diff(offsets.astype(np.int64)), target).sum())),
+                    "fromoffsets": offsets,
+                    "fromlength": len(offsets) - 1,
+                    "target": target,
+                },
+            )
 
 
 @generator("awkward_ListOffsetArray_rpad_length_axis1")
 def rpad_length(c):
     for name, offsets in _segments(c, "fromoffsets"):
         for target in (0, 3, 10):
-            yield f"{name}, target {target}", {
-                "tooffsets": Out(len(offsets)),
-                "fromoffsets": offsets,
-                "fromlength": len(offsets) - 1,
-                "target": target,
-                "tolength": Out(1),
-            }
+            yield (
+                f"{name}, target {target}",
+                {
+                    "tooffsets": Out(len(offsets)),
+                    "fromoffsets": offsets,
+                    "fromlength": len(offsets) - 1,
+                    "target": target,
+                    "tolength": Out(1),
+                },
+            )
 
 
 @generator("awkward_ListOffsetArray_toRegularArray")

@@ -21,13 +21,16 @@ def from_bits(c):
     output = c.specialization.arguments[0].name
     for name, bits, validwhen in c.flags(_bytes(c)):
         for lsb_order in (False, True):
-            yield f"{name}, {lsb_order}", {
-                output: Out(8 * len(bits)),
-                "frombitmask": bits,
-                "bitmasklength": len(bits),
-                "validwhen": validwhen,
-                "lsb_order": lsb_order,
-            }
+            yield (
+                f"{name}, {lsb_order}",
+                {
+                    output: Out(8 * len(bits)),
+                    "frombitmask": bits,
+                    "bitmasklength": len(bits),
+                    "validwhen": validwhen,
+                    "lsb_order": lsb_order,
+                },
+            )
 
 
 def _valid(mask, validwhen) -> int:
@@ -37,12 +40,15 @@ def _valid(mask, validwhen) -> int:
 @generator("awkward_ByteMaskedArray_getitem_nextcarry")
 def nextcarry(c):
     for name, mask, validwhen in c.flags(c.mask_shapes()):
-        yield name, {
-            "tocarry": Out(_valid(mask, validwhen)),
-            "mask": mask,
-            "length": len(mask),
-            "validwhen": validwhen,
-        }
+        yield (
+            name,
+            {
+                "tocarry": Out(_valid(mask, validwhen)),
+                "mask": mask,
+                "length": len(mask),
+                "validwhen": validwhen,
+            },
+        )
 
 
 @generator("awkward_ByteMaskedArray_getitem_nextcarry_outindex")
@@ -64,13 +70,16 @@ def overlay_mask(c):
             ("0 and 1", c.rng.integers(0, 2, len(mask))),
             ("any", c.rng.integers(-128, 128, len(mask))),
         ):
-            yield f"{name}, their mask {label}", {
-                "tomask": Out(len(mask)),
-                "theirmask": theirs.astype(np.int8),
-                "mymask": mask,
-                "length": len(mask),
-                "validwhen": validwhen,
-            }
+            yield (
+                f"{name}, their mask {label}",
+                {
+                    "tomask": Out(len(mask)),
+                    "theirmask": theirs.astype(np.int8),
+                    "mymask": mask,
+                    "length": len(mask),
+                    "validwhen": validwhen,
+                },
+            )
 
 
 @generator("awkward_ByteMaskedArray_reduce_next_64")
@@ -82,26 +91,32 @@ def reduce_next(c):
                 mask = (c.rng.random(offsets[-1]) < share).astype(np.int8)
                 if share == 0.5:
                     mask *= c.rng.choice(np.array([1, 2, -1], np.int8), len(mask))
-                yield f"{name}, {share} set, {validwhen}", {
-                    "nextcarry": Out(_valid(mask[offsets[0] :], validwhen)),
-                    "nextoffsets": Out(n + 1),
-                    "outindex": Out(len(mask)),
-                    "mask": mask,
-                    "offsets": offsets,
-                    "outlength": n,
-                    "validwhen": validwhen,
-                }
+                yield (
+                    f"{name}, {share} set, {validwhen}",
+                    {
+                        "nextcarry": Out(_valid(mask[offsets[0] :], validwhen)),
+                        "nextoffsets": Out(n + 1),
+                        "outindex": Out(len(mask)),
+                        "mask": mask,
+                        "offsets": offsets,
+                        "outlength": n,
+                        "validwhen": validwhen,
+                    },
+                )
 
 
 @generator("awkward_ByteMaskedArray_reduce_next_nonlocal_nextshifts_64")
 def nextshifts(c):
     for name, mask, validwhen in c.flags(c.mask_shapes()):
-        yield name, {
-            "nextshifts": Out(_valid(mask, validwhen)),
-            "mask": mask,
-            "length": len(mask),
-            "valid_when": validwhen,
-        }
+        yield (
+            name,
+            {
+                "nextshifts": Out(_valid(mask, validwhen)),
+                "mask": mask,
+                "length": len(mask),
+                "valid_when": validwhen,
+            },
+        )
 
 
 @generator("awkward_ByteMaskedArray_reduce_next_nonlocal_nextshifts_fromshifts_64")
@@ -128,14 +143,17 @@ def jagged_project(c):
         n = len(index)
         x = c.lists(n, "shuffled", np.int64)
         kept = int((index >= 0).sum())
-        yield name, {
-            "index": index,
-            "starts_in": x.starts,
-            "stops_in": x.stops,
-            "starts_out": Out(kept),
-            "stops_out": Out(kept),
-            "length": n,
-        }
+        yield (
+            name,
+            {
+                "index": index,
+                "starts_in": x.starts,
+                "stops_in": x.stops,
+                "starts_out": Out(kept),
+                "stops_out": Out(kept),
+                "length": n,
+            },
+        )
 
 
 @generator("awkward_Content_getitem_next_missing_jagged_getmaskstartstop")
@@ -143,11 +161,14 @@ def missing_jagged(c):
     for name, index, _ in c.index_shapes(np.dtype(np.int64)):
         n = len(index)
         for first in (0, 7):
-            yield f"{name}, from {first}", {
-                "index_in": index,
-                "offsets_in": c.offsets(int((index >= 0).sum()), start=first),
-                "mask_out": Out(n),
-                "starts_out": Out(n),
-                "stops_out": Out(n),
-                "length": n,
-            }
+            yield (
+                f"{name}, from {first}",
+                {
+                    "index_in": index,
+                    "offsets_in": c.offsets(int((index >= 0).sum()), start=first),
+                    "mask_out": Out(n),
+                    "starts_out": Out(n),
+                    "stops_out": Out(n),
+                    "length": n,
+                },
+            )

@@ -111,7 +111,10 @@ def exact(c):
     if c.dtype("fromptr").kind == "f":
         nan, offsets = np.nan, np.array([0, 3, 6, 9, 11, 13, 14], np.int64)
         numbers = [nan, 1, 2, 1, nan, 2, 2, 1, nan, nan, nan, -0.0, 0.0, nan]
-        yield "NaN first, in the middle, last, alone", _call(c, offsets, np.array(numbers, c.dtype("fromptr")))
+        yield (
+            "NaN first, in the middle, last, alone",
+            _call(c, offsets, np.array(numbers, c.dtype("fromptr"))),
+        )
 
 
 @generator(
@@ -210,9 +213,7 @@ def sum_of_powers(c):
 
 @generator(
     "awkward_reduce_centered_sumofsquares",
-    bounds={
-        "toptr": _terms_bound(lambda x, ids, values: (x - values["means"][ids]) ** 2, lambda values: 4)
-    },
+    bounds={"toptr": _terms_bound(lambda x, ids, values: (x - values["means"][ids]) ** 2, lambda values: 4)},
 )
 def centered(c):
     for name, values in sum_of_squares(c):

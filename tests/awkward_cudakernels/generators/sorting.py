@@ -70,6 +70,7 @@ def _shapes(c: Context):
             ("257", 257, "random", 1),
             ("skewed", 300, "skewed", 5),
             ("1500", 1500, "random", 0),
+            ("20000", 20000, "random", 0),
         )
     ):
         offsets = c.offsets(n, kind, start, offsetdtype)

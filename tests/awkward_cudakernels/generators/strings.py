@@ -12,12 +12,24 @@ def _words(c, n, kind="random"):
     """``n`` strings: few letters, so that there are ties and prefixes; high bytes, which compare as unsigned."""
     letters = np.frombuffer(b"ab\xc3\xff" if kind != "nul" else b"ab\x00\xff", np.uint8)
     longest = {"long": 400, "empty": 0}.get(kind, 5)
-    return [letters[c.rng.integers(0, 4, x)].tobytes() for x in c.rng.integers(0, longest + 1, n)]
+    ends = np.cumsum(c.rng.integers(0, longest + 1, n)).tolist()
+    data = letters[c.rng.integers(0, 4, ends[-1] if n else 0)].tobytes()
+    return [data[start:stop] for start, stop in zip([0, *ends], ends)]
+
+
+def _kinds(n):
+    return (
+        ("random", "nul", "empty", "long")
+        if n < 10
+        else ("random", "nul", "empty")
+        if n < 300
+        else ("random",)
+    )
 
 
 def _distinct(c, n):
     """``n`` strings, no two alike, in random order: those of ``_words`` with a number in front of or after them."""
-    words = [x + b"%04d" % i if i % 2 else b"%04d" % i + x for i, x in enumerate(_words(c, n))]
+    words = [x + b"%05d" % i if i % 2 else b"%05d" % i + x for i, x in enumerate(_words(c, n))]
     return [words[i] for i in c.rng.permutation(n)]
 
 
@@ -79,7 +91,7 @@ def argsort(c):
                 # Unstable and descending, the compiled kernel calls two equal strings each less than the other,
                 # which std::sort answers with reads outside of its array.
                 make = _words if stable or ascending else _distinct
-                for n in (0, 1, 2, 7, 20, 256, 257, 1000):
+                for n in (0, 1, 2, 7, 20, 256, 257, 1000, 20000):
                     words = make(c, n)
                     parents = np.sort(c.rng.integers(0, max(n // 5, 1), n))
                     yield f"{n}, {flags}", call(words, parents, stable, ascending, local, n % 2 == 0)
@@ -93,8 +105,9 @@ def argsort(c):
                     yield f"long, {flags}", call(words, np.arange(100) // 20, stable, ascending, local)
                     words = [b"same"] * 100
                     yield f"ties, {flags}", call(words, np.arange(100) // 40, stable, ascending, local)
-                    yield f"empty strings, {flags}", call(
-                        [b""] * 30, np.arange(30) // 20, stable, ascending, local
+                    yield (
+                        f"empty strings, {flags}",
+                        call([b""] * 30, np.arange(30) // 20, stable, ascending, local),
                     )
                     words = _words(c, 200, "nul")
                     yield f"NUL bytes, {flags}", call(words, np.arange(200) // 50, stable, ascending, local)
@@ -104,18 +117,21 @@ def argsort(c):
 def sort(c):
     for ascending in (True, False):
         for stable in (True, False):
-            for n in (0, 1, 2, 7, 255, 256, 257, 1500):
-                for kind in ("random", "nul", "empty", *(("long",) if n < 10 else ())):
+            for n in (0, 1, 2, 7, 255, 256, 257, 1500, 20000):
+                for kind in _kinds(n):
                     data, offsets = _packed(_words(c, n, kind), n % 3)
-                    yield f"{n} {kind}, {ascending}, {stable}", {
-                        "toptr": Out(int(offsets[-1] - offsets[0])),
-                        "fromptr": data,
-                        "offsets": offsets,
-                        "offsetslength": n + 1,
-                        "outoffsets": Out(n + 1),
-                        "ascending": ascending,
-                        "stable": stable,
-                    }
+                    yield (
+                        f"{n} {kind}, {ascending}, {stable}",
+                        {
+                            "toptr": Out(int(offsets[-1] - offsets[0])),
+                            "fromptr": data,
+                            "offsets": offsets,
+                            "offsetslength": n + 1,
+                            "outoffsets": Out(n + 1),
+                            "ascending": ascending,
+                            "stable": stable,
+                        },
+                    )
 
 
 @generator(
@@ -134,21 +150,40 @@ def unique(c):
             "tolength": Out(1),
         }
 
-    for n in (0, 1, 2, 7, 255, 256, 257, 1500):
-        for kind in ("random", "nul", "empty", "long") if n < 300 else ("random",):
+    for n in (0, 1, 2, 7, 255, 256, 257, 1500, 20000):
+        for kind in _kinds(n):
             yield f"{n} {kind}, sorted", call(sorted(_words(c, n, kind)))
         yield f"{n}, not sorted", call(_words(c, n))
         yield f"{n}, from 3", call(sorted(_words(c, n)), 3)
     yield "all the same", call([b"same"] * 500)
     yield "no two the same", call(sorted(_distinct(c, 500)))
-    yield "same length", call(sorted(_words(c, 1)[0].ljust(5, b"a") + bytes([97 + i % 3]) for i in range(300)))
+    yield (
+        "same length",
+        call(sorted(_words(c, 1)[0].ljust(5, b"a") + bytes([97 + i % 3]) for i in range(300))),
+    )
 
 
 def _texts(c):
     """Valid UTF-8: a name, the bytes, the offsets. Characters of one to four bytes."""
-    pool = ["a", "z", "\x00", "\x7f", "\x80", "é", "\u07ff", "\u0800", "€", "\uffff", "\U00010000", "😀", "\U0010ffff"]
+    pool = [
+        "a",
+        "z",
+        "\x00",
+        "\x7f",
+        "\x80",
+        "é",
+        "\u07ff",
+        "\u0800",
+        "€",
+        "\uffff",
+        "\U00010000",
+        "😀",
+        "\U0010ffff",
+    ]
     for n in LENGTHS:
-        words = ["".join(c.rng.choice(pool, x)).encode() for x in c.rng.integers(0, 9, n)]
+        ends = np.cumsum(c.rng.integers(0, 9, n)).tolist()
+        text = "".join([pool[i] for i in c.rng.integers(0, len(pool), ends[-1] if n else 0).tolist()])
+        words = [text[start:stop].encode() for start, stop in zip([0, *ends], ends)]
         yield f"{n}", *_packed(words, n % 3)
     for char in ("a", "é", "€", "😀"):
         yield f"only {len(char.encode())} bytes", *_packed([char.encode() * (i % 4) for i in range(300)])
@@ -159,8 +194,8 @@ def _texts(c):
 
 
 def _codepoints(data, offsets):
-    """Characters per string: bytes that do not continue one."""
-    out = []
+    """Characters per string, from the first byte of each."""
+    data, offsets, out = data.tolist(), offsets.tolist(), []
     for start, stop in zip(offsets[:-1], offsets[1:]):
         n, i = 0, start
         while i < stop:
@@ -175,12 +210,15 @@ def _codepoints(data, offsets):
 def prepare_utf32(c):
     # A byte that starts no character makes the compiled kernel loop forever.
     for name, data, offsets in _texts(c):
-        yield name, {
-            "fromptr": data,
-            "fromoffsets": offsets.astype(c.dtype("fromoffsets")),
-            "offsetslength": len(offsets),
-            "outmaxcodepoints": Out(1),
-        }
+        yield (
+            name,
+            {
+                "fromptr": data,
+                "fromoffsets": offsets.astype(c.dtype("fromoffsets")),
+                "offsetslength": len(offsets),
+                "outmaxcodepoints": Out(1),
+            },
+        )
 
 
 @generator("awkward_NumpyArray_utf8_to_utf32_padded")
@@ -213,16 +251,19 @@ def utf32(c):
 
 @generator("awkward_NumpyArray_pad_zero_to_length")
 def pad_zero(c):
-    for n in (0, 1, 7, 255, 256, 257, 1500):
-        for kind in ("random", "empty", *(("long",) if n < 10 else ())):
+    for n in (0, 1, 7, 255, 256, 257, 1500, 20000):
+        for kind in _kinds(n):
             words = _words(c, n, kind)
             data, offsets = _packed(words, n % 3)
             most = max(map(len, words), default=0)
             for target in (most, most + 3):
-                yield f"{n} {kind}, target {target}", {
-                    "fromptr": data,
-                    "fromoffsets": offsets.astype(c.dtype("fromoffsets")),
-                    "offsetslength": n + 1,
-                    "target": target,
-                    "toptr": Out(n * target),
-                }
+                yield (
+                    f"{n} {kind}, target {target}",
+                    {
+                        "fromptr": data,
+                        "fromoffsets": offsets.astype(c.dtype("fromoffsets")),
+                        "offsetslength": n + 1,
+                        "target": target,
+                        "toptr": Out(n * target),
+                    },
+                )

@@ -22,12 +22,15 @@ def fillindex(c):
         index = c.index(n, 100, dtype)
         if n > 3:
             index[:2] = np.iinfo(dtype).max, np.iinfo(dtype).min
-        yield name, {
-            "toindex": Out(offset + n + 3),
-            "toindexoffset": offset,
-            "fromindex": index,
-            "length": n,
-        }
+        yield (
+            name,
+            {
+                "toindex": Out(offset + n + 3),
+                "toindexoffset": offset,
+                "fromindex": index,
+                "length": n,
+            },
+        )
 
 
 @generator("awkward_UnionArray_fillindex_count")
@@ -49,25 +52,31 @@ def fillna(c):
 def filltags(c):
     for name, n, offset in _offset_shapes(c):
         for base in (0, 3, 120):  # the last wraps
-            yield f"{name}, base {base}", {
-                "totags": Out(offset + n + 3),
-                "totagsoffset": offset,
-                "fromtags": c.rng.integers(0, 20, n).astype(np.int8),
-                "length": n,
-                "base": base,
-            }
+            yield (
+                f"{name}, base {base}",
+                {
+                    "totags": Out(offset + n + 3),
+                    "totagsoffset": offset,
+                    "fromtags": c.rng.integers(0, 20, n).astype(np.int8),
+                    "length": n,
+                    "base": base,
+                },
+            )
 
 
 @generator("awkward_UnionArray_filltags_const")
 def filltags_const(c):
     for name, n, offset in _offset_shapes(c):
         for base in (0, 3, 200):
-            yield f"{name}, base {base}", {
-                "totags": Out(offset + n + 3),
-                "totagsoffset": offset,
-                "length": n,
-                "base": base,
-            }
+            yield (
+                f"{name}, base {base}",
+                {
+                    "totags": Out(offset + n + 3),
+                    "totagsoffset": offset,
+                    "length": n,
+                    "base": base,
+                },
+            )
 
 
 def _unions(c):
@@ -88,47 +97,56 @@ def _unions(c):
 @generator("awkward_UnionArray_flatten_length")
 def flatten_length(c):
     for name, tags, index, offsets in _unions(c):
-        yield name, {
-            "total_length": Out(1),
-            "fromtags": tags.astype(c.dtype("fromtags")),
-            "fromindex": index.astype(c.dtype("fromindex")),
-            "length": len(tags),
-            "offsetsraws": Pointers(offsets),
-        }
+        yield (
+            name,
+            {
+                "total_length": Out(1),
+                "fromtags": tags.astype(c.dtype("fromtags")),
+                "fromindex": index.astype(c.dtype("fromindex")),
+                "length": len(tags),
+                "offsetsraws": Pointers(offsets),
+            },
+        )
 
 
 @generator("awkward_UnionArray_flatten_combine")
 def flatten_combine(c):
     for name, tags, index, offsets in _unions(c):
         total = sum(int(offsets[t][i + 1] - offsets[t][i]) for t, i in zip(tags, index))
-        yield name, {
-            "totags": Out(total),
-            "toindex": Out(total),
-            "tooffsets": Out(len(tags) + 1),
-            "fromtags": tags.astype(c.dtype("fromtags")),
-            "fromindex": index.astype(c.dtype("fromindex")),
-            "length": len(tags),
-            "offsetsraws": Pointers(offsets),
-        }
+        yield (
+            name,
+            {
+                "totags": Out(total),
+                "toindex": Out(total),
+                "tooffsets": Out(len(tags) + 1),
+                "fromtags": tags.astype(c.dtype("fromtags")),
+                "fromindex": index.astype(c.dtype("fromindex")),
+                "length": len(tags),
+                "offsetsraws": Pointers(offsets),
+            },
+        )
 
 
 @generator("awkward_UnionArray_nestedfill_tags_index")
 def nestedfill(c):
-    for n in (0, 1, 7, 255, 256, 257, 1500):
+    for n in (0, 1, 7, 255, 256, 257, 1500, 20000):
         for kind in ("random", "nonempty", "zero", "skewed"):
             counts = c.counts(n, kind)
             # Each list also has room before and after, for the other contents.
             before, after = c.rng.integers(0, 3, n), c.rng.integers(0, 3, n)
             starts = np.cumsum(before + counts + after) - counts - after
             total = int((before + counts + after).sum())
-            yield f"{n} {kind}", {
-                "totags": Out(total),
-                "toindex": Out(total),
-                "tmpstarts": InOut(starts.astype(c.dtype("tmpstarts"))),
-                "tag": int(c.rng.integers(0, 5)),
-                "fromcounts": counts.astype(c.dtype("fromcounts")),
-                "length": n,
-            }
+            yield (
+                f"{n} {kind}",
+                {
+                    "totags": Out(total),
+                    "toindex": Out(total),
+                    "tmpstarts": InOut(starts.astype(c.dtype("tmpstarts"))),
+                    "tag": int(c.rng.integers(0, 5)),
+                    "fromcounts": counts.astype(c.dtype("fromcounts")),
+                    "length": n,
+                },
+            )
 
 
 @generator("awkward_UnionArray_project")
@@ -138,23 +156,29 @@ def project(c):
         tags = c.rng.integers(0, 3, n).astype(c.dtype("fromtags"))
         for which in (0, 2, 5):
             index = c.index(n, 100, dtype)
-            yield f"{n}, {which}", {
-                "lenout": Out(1),
-                "tocarry": Out(int((tags == which).sum())),
-                "fromtags": tags,
-                "fromindex": index,
-                "length": n,
-                "which": which,
-            }
+            yield (
+                f"{n}, {which}",
+                {
+                    "lenout": Out(1),
+                    "tocarry": Out(int((tags == which).sum())),
+                    "fromtags": tags,
+                    "fromindex": index,
+                    "length": n,
+                    "which": which,
+                },
+            )
     index = np.array([np.iinfo(dtype).max, np.iinfo(dtype).min], dtype)
-    yield "all of one, ends", {
-        "lenout": Out(1),
-        "tocarry": Out(2),
-        "fromtags": np.ones(2, c.dtype("fromtags")),
-        "fromindex": index,
-        "length": 2,
-        "which": 1,
-    }
+    yield (
+        "all of one, ends",
+        {
+            "lenout": Out(1),
+            "tocarry": Out(2),
+            "fromtags": np.ones(2, c.dtype("fromtags")),
+            "fromindex": index,
+            "length": 2,
+            "which": 1,
+        },
+    )
 
 
 @generator("awkward_UnionArray_regular_index")
@@ -164,13 +188,16 @@ def regular_index(c):
             for label, used in (("", size), (", last unused", max(size - 1, 1))):
                 if label and size == 1:
                     continue
-                yield f"{n} of {size}{label}", {
-                    "toindex": Out(n),
-                    "current": Out(size),
-                    "size": size,
-                    "fromtags": c.rng.integers(0, used, n).astype(c.dtype("fromtags")),
-                    "length": n,
-                }
+                yield (
+                    f"{n} of {size}{label}",
+                    {
+                        "toindex": Out(n),
+                        "current": Out(size),
+                        "size": size,
+                        "fromtags": c.rng.integers(0, used, n).astype(c.dtype("fromtags")),
+                        "length": n,
+                    },
+                )
     tags = np.zeros(1000, c.dtype("fromtags"))
     tags[500:] = 1
     yield "in order", {"toindex": Out(1000), "current": Out(2), "size": 2, "fromtags": tags, "length": 1000}
@@ -182,11 +209,14 @@ def getsize(c):
     dtype = c.dtype("fromtags")
     for n in LENGTHS:
         for low, high in ((0, 1), (0, 5), (0, 128), (-3, 2), (-5, -1)):
-            yield f"{n} from {low} to {high}", {
-                "size": Out(1),
-                "fromtags": c.rng.integers(low, high, n).astype(dtype),
-                "length": n,
-            }
+            yield (
+                f"{n} from {low} to {high}",
+                {
+                    "size": Out(1),
+                    "fromtags": c.rng.integers(low, high, n).astype(dtype),
+                    "length": n,
+                },
+            )
     for where in (0, 299, 2999):
         tags = np.zeros(3000, dtype)
         tags[where] = 9
@@ -204,19 +234,22 @@ def simplify(c):
         innerindex = c.index(m, 100, inner)
         innerindex[:2] = np.iinfo(inner).max, np.iinfo(inner).min
         base = (0, 17, 2**40)[i % 3] if inner.itemsize == 4 else 0
-        yield f"{n}, {i}", {
-            "totags": Out(n),
-            "toindex": Out(n),
-            "outertags": outertags.astype(c.dtype("outertags")),
-            "outerindex": index.astype(c.dtype("outerindex")),
-            "innertags": c.rng.integers(0, 2, m).astype(c.dtype("innertags")),
-            "innerindex": innerindex,
-            "towhich": (4, 0, 127)[i % 3],
-            "innerwhich": i % 2,
-            "outerwhich": 1,
-            "length": n,
-            "base": base if i < 9 else 3,
-        }
+        yield (
+            f"{n}, {i}",
+            {
+                "totags": Out(n),
+                "toindex": Out(n),
+                "outertags": outertags.astype(c.dtype("outertags")),
+                "outerindex": index.astype(c.dtype("outerindex")),
+                "innertags": c.rng.integers(0, 2, m).astype(c.dtype("innertags")),
+                "innerindex": innerindex,
+                "towhich": (4, 0, 127)[i % 3],
+                "innerwhich": i % 2,
+                "outerwhich": 1,
+                "length": n,
+                "base": base if i < 9 else 3,
+            },
+        )
 
 
 @generator("awkward_UnionArray_simplify_one")
@@ -227,16 +260,19 @@ def simplify_one(c):
             index = c.index(n, 100, dtype)
             if n > 3 and dtype.itemsize == 4:
                 index[:2] = np.iinfo(dtype).max, np.iinfo(dtype).min
-            yield f"{n}, {which}", {
-                "totags": Out(n),
-                "toindex": Out(n),
-                "fromtags": c.rng.integers(0, 3, n).astype(c.dtype("fromtags")),
-                "fromindex": index,
-                "towhich": (4, 0, 127)[i % 3],
-                "fromwhich": which,
-                "length": n,
-                "base": (0, 17, 2**40)[i % 3],
-            }
+            yield (
+                f"{n}, {which}",
+                {
+                    "totags": Out(n),
+                    "toindex": Out(n),
+                    "fromtags": c.rng.integers(0, 3, n).astype(c.dtype("fromtags")),
+                    "fromindex": index,
+                    "towhich": (4, 0, 127)[i % 3],
+                    "fromwhich": which,
+                    "length": n,
+                    "base": (0, 17, 2**40)[i % 3],
+                },
+            )
 
 
 @generator("awkward_UnionArray_validity")
