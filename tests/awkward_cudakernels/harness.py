@@ -3,7 +3,8 @@
 A *case* is one call: values for the inputs, sizes for the outputs. Everything else is derived by running the compiled
 CPU kernel (the *oracle*) on it twice, with two different poisons in the outputs and around every array:
 
-- an output element that keeps both poisons is not written by the oracle, and is not compared;
+- an output element that keeps both poisons is not written by the oracle: it is not compared, or, in the families whose
+  outputs are filled by several calls, must be left alone;
 - an output element that differs otherwise depends on memory outside the arrays: the case is illegal (``IllegalCase``);
 - a changed guard zone means that the oracle itself leaves its buffers: the case is illegal.
 
@@ -119,12 +120,14 @@ class Rules:
     ``bounds``: for a floating output, the largest allowed absolute difference of each element, from the case's values
     and the output's dtype.
     ``relevant``: for an output, how many of its leading elements mean anything, from the oracle's outputs.
+    ``keeps``: elements that the oracle does not write must be left alone: other calls fill them.
     ``check``: replaces the comparison altogether: (values by name, expected outputs, actual outputs) to problems; None
     for "compare as usual".
     """
 
     bounds: dict[str, Callable[[dict[str, Any], np.dtype], np.ndarray]] = field(default_factory=dict)
     relevant: dict[str, Callable[[dict[str, np.ndarray]], int]] = field(default_factory=dict)
+    keeps: bool = False
     check: (
         Callable[[dict[str, Any], dict[str, np.ndarray], dict[str, np.ndarray]], list[str] | None] | None
     ) = None
@@ -372,6 +375,7 @@ def _compare_outputs(case: Case, expected: Outcome, actual: dict[str, np.ndarray
         if lines is not None:
             return lines
     lines = []
+    poison = POISONS[case.number % 2]
     for label, right in expected.outputs.items():
         left, written = actual[label], expected.written[label]
         name = label.partition("[")[0]
@@ -385,6 +389,10 @@ def _compare_outputs(case: Case, expected: Outcome, actual: dict[str, np.ndarray
             lines.append(
                 f"{label}[{i}] is {left[i]!r}, not {right[i]!r} ({len(where)} of {len(right)} differ)"
             )
+        if case.rules.keeps:
+            changed = ~written & (_rows(left) != poison).any(axis=1)
+            if changed.any():
+                lines.append(f"{label}[{np.flatnonzero(changed)[0]}] is not this call's to write")
     return lines
 
 

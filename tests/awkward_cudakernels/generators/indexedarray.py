@@ -9,7 +9,7 @@ from . import LENGTHS, SEGMENTS, generator
 from .listarray import signed
 
 
-@generator("awkward_IndexedArray_fill")
+@generator("awkward_IndexedArray_fill", keeps=True)
 def fill(c):
     dtype = c.dtype("fromindex")
     for i, (name, index, _) in enumerate(c.index_shapes(dtype)):
@@ -33,7 +33,7 @@ def fill(c):
         )
 
 
-@generator("awkward_IndexedArray_fill_count")
+@generator("awkward_IndexedArray_fill_count", keeps=True)
 def fill_count(c):
     for n in LENGTHS:
         for offset, base in ((0, 0), (5, 17), (1, 2**40)):

@@ -151,7 +151,7 @@ def compact_offsets(c):
         yield f"stops < starts, {name}", call(starts, x.stops)
 
 
-@generator("awkward_ListArray_fill")
+@generator("awkward_ListArray_fill", keeps=True)
 def fill(c):
     def call(x, offset, base):
         n = len(x.starts)

@@ -15,7 +15,7 @@ def _offset_shapes(c):
             yield f"{n} at {offset}", n, offset
 
 
-@generator("awkward_UnionArray_fillindex")
+@generator("awkward_UnionArray_fillindex", keeps=True)
 def fillindex(c):
     dtype = c.dtype("fromindex")
     for name, n, offset in _offset_shapes(c):
@@ -33,7 +33,7 @@ def fillindex(c):
         )
 
 
-@generator("awkward_UnionArray_fillindex_count")
+@generator("awkward_UnionArray_fillindex_count", keeps=True)
 def fillindex_count(c):
     for name, n, offset in _offset_shapes(c):
         yield name, {"toindex": Out(offset + n + 3), "toindexoffset": offset, "length": n}
@@ -48,7 +48,7 @@ def fillna(c):
     yield "ends", {"toindex": Out(2), "fromindex": ends, "length": 2}
 
 
-@generator("awkward_UnionArray_filltags")
+@generator("awkward_UnionArray_filltags", keeps=True)
 def filltags(c):
     for name, n, offset in _offset_shapes(c):
         for base in (0, 3, 120):  # the last wraps
@@ -64,7 +64,7 @@ def filltags(c):
             )
 
 
-@generator("awkward_UnionArray_filltags_const")
+@generator("awkward_UnionArray_filltags_const", keeps=True)
 def filltags_const(c):
     for name, n, offset in _offset_shapes(c):
         for base in (0, 3, 200):
@@ -127,7 +127,7 @@ def flatten_combine(c):
         )
 
 
-@generator("awkward_UnionArray_nestedfill_tags_index")
+@generator("awkward_UnionArray_nestedfill_tags_index", keeps=True)
 def nestedfill(c):
     for n in (0, 1, 7, 255, 256, 257, 1500, 20000):
         for kind in ("random", "nonempty", "zero", "skewed"):
@@ -223,7 +223,7 @@ def getsize(c):
         yield f"largest at {where}", {"size": Out(1), "fromtags": tags, "length": 3000}
 
 
-@generator("awkward_UnionArray_simplify")
+@generator("awkward_UnionArray_simplify", keeps=True)
 def simplify(c):
     inner = c.dtype("innerindex")
     for i, n in enumerate((*LENGTHS, 300, 301, 302)):
@@ -252,7 +252,7 @@ def simplify(c):
         )
 
 
-@generator("awkward_UnionArray_simplify_one")
+@generator("awkward_UnionArray_simplify_one", keeps=True)
 def simplify_one(c):
     dtype = c.dtype("fromindex")
     for i, n in enumerate(LENGTHS):
