@@ -116,6 +116,20 @@ def is_size(name: str) -> bool:
     return name.startswith("len") or name.endswith(("length", "len", "size", "Length"))
 
 
+class _AwkwardCall(Call):
+    """A kernel call that remembers which `ak` operation made it."""
+
+    __slots__ = ("context",)
+
+    def __init__(self, name: str, context: ErrorContext | None) -> None:
+        self.name = name
+        self.context = context
+
+    def decorate(self, error: errorflag.DeviceError) -> None:
+        if self.context is not None:
+            self.context.decorate_exception(type(error), error)
+
+
 class DeviceKernel(_Kernel):
     """Runs on CuPy arrays; returns before the device has finished, and never waits for it."""
 
@@ -124,16 +138,12 @@ class DeviceKernel(_Kernel):
         if _local.call is not None:
             self._impl(*args)
             return
-        context = ErrorContext.primary()
-        _local.call = call = Call(
-            self.name,
-            None if context is None else lambda error: context.decorate_exception(type(error), error),
-        )
+        _local.call = _AwkwardCall(self.name, ErrorContext.primary())
         try:
             self._impl(*args)
         finally:
             _local.call = None
-        if _local.eager and call.ordinal >= 0:
+        if _local.eager:
             errorflag.synchronize()
 
 

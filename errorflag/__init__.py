@@ -7,9 +7,9 @@ reported, whatever the scheduling, and nothing launched after a failed call runs
 
 from ._channel import (
     NO_ERROR,
+    PER_THREAD_STREAM,
     Channel,
     channel,
-    checkpoint,
     host_channel,
     pending_calls,
     read,
@@ -20,12 +20,12 @@ from ._header import header, header_path
 
 __all__ = [
     "NO_ERROR",
+    "PER_THREAD_STREAM",
     "Call",
     "Channel",
     "DeviceError",
     "call",
     "channel",
-    "checkpoint",
     "current_call",
     "eager",
     "header",

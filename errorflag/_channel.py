@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -19,16 +21,31 @@ RING = 0x1_0000
 CHECK_EVERY = 1024
 """Launches between two looks at whether the pending list can be shortened."""
 HIGH_WATER = RING - 2 * CHECK_EVERY
+SMALL = 4096
+"""Bytes that are read back through a buffer that stays."""
 PER_THREAD_STREAM = 2
 
-Record = tuple[Call, tuple[str, ...], int]
-"""A launch: the call it belongs to, the messages of its op, its number of elements."""
+class Named(Protocol):
+    """What a launch belongs to: a `Call`, or an object with its two attributes."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def decorate(self) -> Callable[[DeviceError], object] | None: ...
+
+
+Record = tuple[int, Named, tuple[str, ...], int]
+"""A launch: its number, what it belongs to, the messages of its op, its number of elements."""
 
 
 class Channel:
     """The error word of one stream of execution, and its pending launches. Thread-safe.
 
     The base class keeps the word in host memory, for kernels that run on the host.
+
+    Launches are numbered; the 16 low bits of the number are in the word. `open` takes no lock:
+    drawing a number and appending a record are single steps of the interpreter, and a record carries
+    its number, so that two threads may append in either order.
     """
 
     def __init__(self) -> None:
@@ -39,80 +56,86 @@ class Channel:
         """Host kernels leave here the value that the failed element was looking up."""
         self.attempt_pointer: int = self.attempt.ctypes.data
         self.pending: deque[Record] = deque()
-        self._first = 0  # launch counter of pending[0]
-        self._next = 0  # launch counter of the next launch
-        self._calls = 0  # calls since the channel was last drained
-        self._until_check = CHECK_EVERY
+        self._numbers: Iterator[int] = itertools.count(1)
+        self._dropped_calls = 0  # calls since the last drain that are not pending any more
+        self._last_dropped: Named | None = None
 
-    def open(self, call: Call, errors: tuple[str, ...], length: int) -> int:
+    def open(self, call: Named, errors: tuple[str, ...], length: int) -> int:
         """Registers a launch; returns its `base`, to be given to the kernel.
 
         Args:
-            call: the call that the launch belongs to.
+            call: what the launch belongs to; launches of one `Call` are one call.
             errors: the messages that the kernel's codes stand for.
             length: number of elements, for the error's notes.
         """
-        with self.lock:
-            if call.ordinal < 0:
-                call.ordinal = self._calls
-                self._calls += 1
-            number = self._next
-            self._next = number + 1
-            self.pending.append((call, errors, length))
-            self._until_check -= 1
-            if self._until_check <= 0:
-                self._shorten()
-            return (number & 0xFFFF) << 48
+        number = next(self._numbers)
+        if not number % CHECK_EVERY:
+            self._shorten(number)
+        self.pending.append((number, call, errors, length))
+        return (number & 0xFFFF) << 48
 
-    def _shorten(self) -> None:
+    def _shorten(self, number: int) -> None:
         # Host kernels have finished when their call returns: the word says all there is to know.
-        self._until_check = CHECK_EVERY
         if int(self.word[0]) == NO_ERROR:
-            self._drop(self._next - 1)
+            with self.lock:
+                self._drop(number)
 
     def _drop(self, until: int) -> None:
-        """Forgets the launches before counter `until`: they ended without an error."""
-        while self._first < until:
-            self.pending.popleft()
-            self._first += 1
+        """Forgets the launches with numbers below `until`: they ended without an error."""
+        pending = self.pending
+        while pending and pending[0][0] < until:
+            call = pending.popleft()[1]
+            if call is not self._last_dropped or not isinstance(call, Call):
+                self._dropped_calls += 1
+            self._last_dropped = call
 
-    def _drain(self) -> None:
-        self.pending.clear()
-        self._first = self._next
-        self._calls = 0
-        self._until_check = CHECK_EVERY
+    def _drain(self, until: int) -> None:
+        self._drop(until)
+        self._dropped_calls = 0
+        self._last_dropped = None
 
     def _error(self, word: int) -> DeviceError:
-        number = word >> 48
-        position = (number - self._first) & 0xFFFF
-        call, errors, length = self.pending[position]
+        """The error that a word stands for."""
         index = (word >> 8) & 0xFF_FFFF_FFFF
-        exception = DeviceError(call.name, errors[word & 0xFF], index, call.ordinal)
+        calls = self._dropped_calls
+        last = self._last_dropped
+        found: tuple[int, Record] | None = None
+        for record in list(self.pending):
+            if record[1] is not last or not isinstance(last, Call):
+                calls += 1
+            last = record[1]
+            if found is None and record[0] & 0xFFFF == word >> 48:
+                found = calls - 1, record
+        if found is None:
+            raise RuntimeError(f"errorflag: the word {word:#018x} belongs to no pending launch")
+        invocation, (_, call, errors, length) = found
+        exception = DeviceError(call.name, errors[word & 0xFF], index, invocation)
+        later = calls - 1 - invocation
         add_note(
             exception,
-            f"at element {index} of {length}, {self._calls - 1 - call.ordinal} calls before the last one",
+            f"at element {index} of {length}"
+            + (f", {later} {'call' if later == 1 else 'calls'} before the last one" if later else ""),
         )
         if call.decorate is not None:
             call.decorate(exception)
         return exception
 
-    def settle(self, word: int) -> None:
-        """Drains the channel after a wait that read `word`; raises the error if there is one."""
+    def settle(self, word: int, until: int) -> None:
+        """After a wait that read `word`: forgets the launches below `until`, or raises their error."""
         with self.lock:
-            if word == NO_ERROR:
-                self._drain()
-                return
-            exception = self._error(word)
-            self._reset()
-            self._drain()
-        raise exception
+            exception = None if word == NO_ERROR else self._error(word)
+            if exception is not None:
+                self._reset()
+            self._drain(until)
+        if exception is not None:
+            raise exception
 
     def _reset(self) -> None:
         self.word[0] = NO_ERROR
 
     def synchronize(self) -> None:
         """Waits for every launch of the channel; raises the error if one has failed."""
-        self.settle(int(self.word[0]))
+        self.settle(int(self.word[0]), next(self._numbers))
 
 
 class DeviceChannel(Channel):
@@ -122,62 +145,89 @@ class DeviceChannel(Channel):
         import cupy
 
         super().__init__()
-        self._cupy = cupy
+        self._runtime = cupy.cuda.runtime
+        self._alloc_pinned = cupy.cuda.alloc_pinned_memory
         self.device = device
-        self.stream: cupy.cuda.ExternalStream | Any = cupy.cuda.ExternalStream(stream, device)
+        self.stream = stream
         with cupy.cuda.Device(device):
             self.word = cupy.cuda.alloc(8)
-            self._mirror = np.frombuffer(cupy.cuda.alloc_pinned_memory(8), np.uint64, 1)
+            self._mirror = np.frombuffer(self._alloc_pinned(8), np.uint64, 1)
             self._event = cupy.cuda.Event(disable_timing=True)
             self.word_pointer = int(self.word.ptr)
             self._reset()
-        self._checkpoint: int | None = None  # launch counter that the copy under way covers
+        self._checkpoint: int | None = None  # launches below it are covered by the copy under way
         self._failed = False
-        self._buffers: dict[int, Any] = {}
+        self._buffers = threading.local()
         self.scratch: dict[Any, Any] = {}
         """Device memory that kernels of this stream share; for whoever launches on it."""
 
+    def open(self, call: Named, errors: tuple[str, ...], length: int) -> int:
+        """As `Channel.open`; the base as the signed integer that launch interfaces take."""
+        number = next(self._numbers)
+        if not number % CHECK_EVERY:
+            self._shorten(number)
+        self.pending.append((number, call, errors, length))
+        low = number & 0xFFFF
+        return (low - RING if low >= 0x8000 else low) << 48
+
     def _reset(self) -> None:
-        self._cupy.cuda.runtime.memsetAsync(self.word_pointer, 0xFF, 8, self.stream.ptr)
-
-    def _copy_word(self) -> None:
-        self._cupy.cuda.runtime.memcpyAsync(
-            self._mirror.ctypes.data, self.word_pointer, 8, 2, self.stream.ptr
-        )
-
-    def _drain(self) -> None:
-        super()._drain()
-        self._checkpoint = None
-        self._failed = False
-
-    def _shorten(self) -> None:
-        self._until_check = CHECK_EVERY
+        self._runtime.memsetAsync(self.word_pointer, 0xFF, 8, self.stream)
         if self._failed:
-            # Nothing launched since can run: only the failed launch and what precedes it matter.
-            self._forget_skipped()
-            return
-        if self._cupy.cuda.runtime.streamIsCapturing(self.stream.ptr):
-            return
-        if self._checkpoint is not None:
-            if self._next - self._first >= HIGH_WATER:
-                self._event.synchronize()
-            elif not self._event.done:
-                return
-            word = int(self._mirror[0])
-            if word != NO_ERROR:
-                self._failed = True
-                self._failed_at = self._first + (((word >> 48) - self._first) & 0xFFFF)
-                self._forget_skipped()
-                return
-            self._drop(self._checkpoint)
-        self._checkpoint = self._next - 1
-        self._copy_word()
-        self._event.record(self.stream)
+            self._failed = False
+            self._numbers, self.pending = itertools.count(self._resume), self._kept
 
-    def _forget_skipped(self) -> None:
-        while self._next - 1 > self._failed_at + 1:
-            self.pending.pop()
-            self._next -= 1
+    def _drain(self, until: int) -> None:
+        super()._drain(until)
+        self._checkpoint = None
+
+    def _shorten(self, number: int) -> None:
+        """Bounds the pending list without blocking: a copy of the word, looked at later."""
+        if not self.lock.acquire(blocking=False):
+            return
+        try:
+            if self._failed or self._runtime.streamIsCapturing(self.stream):
+                return
+            if self._checkpoint is not None:
+                if self.pending and number - self.pending[0][0] >= HIGH_WATER:
+                    self._event.synchronize()
+                elif not self._event.done:
+                    return
+                if int(self._mirror[0]) != NO_ERROR:
+                    self._freeze(number)
+                    return
+                self._drop(self._checkpoint)
+            self._checkpoint = number
+            self._copy_word(self._mirror)
+            self._record_event()
+        finally:
+            self.lock.release()
+
+    def _record_event(self) -> None:
+        self._runtime.eventRecord(self._event.ptr, self.stream)
+
+    def _freeze(self, number: int) -> None:
+        """An error is known, and not raised yet: nothing launched until then can run.
+
+        The records that may name it are kept; later launches need none, and share one number.
+        """
+        self._failed = True
+        self._kept, self.pending = self.pending, deque(maxlen=1)
+        self._resume = number + 1
+        failed = int(self._mirror[0]) >> 48
+        shared = next(n for n in (number + 1, number + 2) if n & 0xFFFF != failed)
+        self._numbers = itertools.repeat(shared)
+
+    def _error(self, word: int) -> DeviceError:
+        if self._failed:
+            self.pending, recent = self._kept, self.pending
+            try:
+                return super()._error(word)
+            finally:
+                self.pending = recent
+        return super()._error(word)
+
+    def _copy_word(self, to: np.ndarray) -> None:
+        self._runtime.memcpyAsync(to.ctypes.data, self.word_pointer, 8, 2, self.stream)
 
     def read(self, *arrays: Any) -> list[Any]:
         """Copies device arrays to the host in one wait, the error word along with them.
@@ -192,33 +242,31 @@ class DeviceChannel(Channel):
             DeviceError: if a launch of the channel has failed.
         """
         sizes = [array.nbytes for array in arrays]
-        starts = np.cumsum([8, *((size + 15) // 16 * 16 for size in sizes)]).tolist()
-        buffer = self._pinned(starts[-1])
-        copy, stream = self._cupy.cuda.runtime.memcpyAsync, self.stream.ptr
+        ends = list(itertools.accumulate(((size + 15) & ~15 for size in sizes), initial=16))
+        buffer = self._pinned(ends[-1])
         base = buffer.ctypes.data
-        copy(base, self.word_pointer, 8, 2, stream)
-        for array, start, size in zip(arrays, starts, sizes, strict=False):
+        copy, stream = self._runtime.memcpyAsync, self.stream
+        until = next(self._numbers)
+        for array, start, size in zip(arrays, ends, sizes, strict=False):
             if size:
                 copy(base + start, array.data.ptr, size, 2, stream)
-        self.stream.synchronize()
+        copy(base, self.word_pointer, 8, 2, stream)
+        self._runtime.streamSynchronize(stream)
         results = [
             buffer[start : start + size].view(array.dtype).reshape(array.shape).copy()
-            for array, start, size in zip(arrays, starts, sizes, strict=False)
+            for array, start, size in zip(arrays, ends, sizes, strict=False)
         ]
-        self.settle(int(buffer[:8].view(np.uint64)[0]))
+        self.settle(int(buffer[:8].view(np.uint64)[0]), until)
         return results
 
     def _pinned(self, nbytes: int) -> np.ndarray:
-        """A page-locked host buffer of this thread: small ones are kept, large ones come and go."""
-        if nbytes > 4096:
-            memory = self._cupy.cuda.alloc_pinned_memory(nbytes)
-            return np.frombuffer(memory, np.uint8, nbytes)
-        thread = threading.get_ident()
-        buffer = self._buffers.get(thread)
-        if buffer is None:
-            memory = self._cupy.cuda.alloc_pinned_memory(4096)
-            buffer = self._buffers[thread] = np.frombuffer(memory, np.uint8, 4096)
-        return buffer[:nbytes]
+        """A page-locked host buffer of this thread: a small one is kept, large ones come and go."""
+        if nbytes > SMALL:
+            return np.frombuffer(self._alloc_pinned(nbytes), np.uint8, nbytes)
+        kept: np.ndarray | None = getattr(self._buffers, "small", None)
+        if kept is None:
+            kept = self._buffers.small = np.frombuffer(self._alloc_pinned(SMALL), np.uint8, SMALL)
+        return kept
 
     def synchronize(self) -> None:
         self.read()
@@ -290,11 +338,6 @@ def synchronize(stream: cupy.cuda.Stream | None = None) -> None:
         found = channel(device, stream.ptr)
     if found is not None:
         found.synchronize()
-
-
-def checkpoint(found: Channel) -> None:
-    """In eager mode, called at the end of every call."""
-    found.synchronize()
 
 
 def read(*arrays: Any) -> list[Any]:

@@ -45,12 +45,11 @@ class Call:
         decorate: called with the exception before it is raised, to add notes.
     """
 
-    __slots__ = ("decorate", "name", "ordinal")
+    __slots__ = ("decorate", "name")
 
     def __init__(self, name: str, decorate: Callable[[DeviceError], object] | None = None) -> None:
         self.name = name
         self.decorate = decorate
-        self.ordinal = -1  # set by the channel at the call's first launch
 
 
 class _Local(threading.local):

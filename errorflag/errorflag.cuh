@@ -12,9 +12,11 @@
 #define ERRORFLAG_NO_ERROR 0xFFFFFFFFFFFFFFFFull
 
 // True if an earlier launch has failed. Errors of this very launch do not count: every block of one
-// launch takes the same decision, so blocks may wait for each other.
+// launch takes the same decision, so blocks may wait for each other. That is also why the load may
+// be an ordinary, cached one: when every warp of a large launch asks the second-level cache for this
+// one word, that alone halves the speed of the kernel.
 __device__ __forceinline__ bool errorflag_skip(const unsigned long long* word, unsigned long long base) {
-  unsigned long long seen = *(const volatile unsigned long long*)word;
+  const unsigned long long seen = *word;
   return seen != ERRORFLAG_NO_ERROR && (seen >> 48) != (base >> 48);
 }
 

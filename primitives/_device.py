@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 import errorflag
-from errorflag import Call
 
 from . import _cache
 from ._host import SCALARS, TEXTS, compile_error, numba_name
@@ -28,9 +27,9 @@ _C_NAMES = {
 }  # fmt: skip
 
 _lock = threading.Lock()
-_streams: dict[tuple[int, int], Any] = {}
+_lanes: dict[tuple[int, int], tuple[Any, Any]] = {}
 _configs: dict[int, Any] = {}
-_runtime: Any = None
+_device_of: Any = None  # with several devices, how to ask for the current one
 
 
 def c_name(dtype: Any) -> str:
@@ -50,6 +49,8 @@ class DeviceKernel:
         self._launch = launch
         self._module = ObjectCode.from_cubin(cubin)
         self._kernels = [self._module.get_kernel(name) for name in template.kernels]
+        self._kernel = self._kernels[0]
+        _prepare()
         self._state = template.state_position
         self._state_key = (template.name, state_bytes(template, variant)) if self._state >= 0 else None
 
@@ -60,35 +61,28 @@ class DeviceKernel:
         with cupy.cuda.Device(device):
             return errorflag.channel(device, cupy.cuda.get_current_stream().ptr)
 
-    def launch(
-        self, call: Call, length: int, grid: Any, values: list[Any], device: int
-    ) -> None:
-        runtime = _runtime or _import_runtime()
-        current = runtime.getDevice()
-        if device != current:
+    def launch(self, call: Any, length: int, grid: Any, values: list[Any], device: int) -> None:
+        """Launches on the current stream of the device that holds the arrays."""
+        if _device_of is not None and _device_of() != device:
             import cupy
 
             with cupy.cuda.Device(device):
                 self.launch(call, length, grid, values, device)
             return
         pointer = _current_stream().ptr
-        channel = errorflag.channel(device, pointer)
-        stream = _streams.get((device, pointer))
-        if stream is None:
-            stream = _streams[(device, pointer)] = _core_stream(pointer)
+        lane = _lanes.get((device, pointer)) or _lane(device, pointer)
+        channel, stream = lane
         if self._state_key is not None and values[self._state + 1]:
             self._give_state(channel, values)
         base = channel.open(call, self.errors, length)
-        if base >= 0x8000_0000_0000_0000:
-            base -= 0x1_0000_0000_0000_0000  # the same bits, as the int64 that `launch` passes
         if type(grid) is int:
             config = _configs.get(grid) or _config(grid)
-            self._launch(stream, config, self._kernels[0], channel.word_pointer, base, *values)
-        else:
-            for size, kernel in zip(grid, self._kernels, strict=True):
-                if size:
-                    config = _configs.get(size) or _config(size)
-                    self._launch(stream, config, kernel, channel.word_pointer, base, *values)
+            self._launch(stream, config, self._kernel, channel.word_pointer, base, *values)
+            return
+        for size, kernel in zip(grid, self._kernels, strict=True):
+            if size:
+                config = _configs.get(size) or _config(size)
+                self._launch(stream, config, kernel, channel.word_pointer, base, *values)
 
     def _give_state(self, channel: Any, values: list[Any]) -> None:
         """Replaces the state and capacity parameters by memory of at least that capacity."""
@@ -112,24 +106,29 @@ def state_bytes(template: Template, variant: Mapping[str, Any]) -> int:
     return 40 + size * int(variant["WIDTH"]) + 4
 
 
-def _import_runtime() -> Any:
-    global _runtime, _current_stream
+def _prepare() -> None:
+    """Binds the CuPy functions that every launch calls."""
+    global _current_stream, _device_of
     import cupy
 
     _current_stream = cupy.cuda.get_current_stream
-    _runtime = cupy.cuda.runtime
-    return _runtime
+    if cupy.cuda.runtime.getDeviceCount() > 1:
+        _device_of = cupy.cuda.runtime.getDevice
 
 
 def _current_stream() -> Any:
-    raise AssertionError("replaced by _import_runtime")
+    raise AssertionError("replaced by _prepare")
 
 
-def _core_stream(pointer: int) -> Any:
+def _lane(device: int, pointer: int) -> tuple[Any, Any]:
+    """The channel of a stream, and the stream as `cuda.core` knows it."""
     from cuda.core import Device, Stream
 
-    Device().set_current()
-    return Stream.from_handle(pointer)
+    Device(device).set_current()
+    lane = errorflag.channel(device, pointer), Stream.from_handle(pointer)
+    if pointer != errorflag.PER_THREAD_STREAM:  # which has a channel for every thread
+        _lanes[device, pointer] = lane
+    return lane
 
 
 def _config(grid: int) -> Any:

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 import errorflag
-from errorflag import Call
 
 from ._cache import cache_folder, digest, write_atomically
 from ._op import Op, OpError
@@ -75,7 +74,7 @@ class HostKernel:
     def channel(device: int) -> Any:
         return errorflag.host_channel()
 
-    def launch(self, call: Call, length: int, grid: int, values: Sequence[Any], device: int) -> None:
+    def launch(self, call: Any, length: int, grid: Any, values: Sequence[Any], device: int) -> None:
         channel = errorflag.host_channel()
         base = channel.open(call, self.errors, length)
         self._function(channel.word_pointer, channel.attempt_pointer, base, *values)
@@ -118,7 +117,11 @@ def source_of(
         for position, kind in enumerate(types):
             name = f"a{number}_{position}"
             names.append(name)
-            if kind in SCALARS:
+            if kind == "uint":
+                signature.append("int64")
+                parameters.append(f"{name}_bits")
+                body.append(f"{name} = uint64({name}_bits)")
+            elif kind in SCALARS:
                 signature.append(SCALARS[kind])
                 parameters.append(name)
             else:

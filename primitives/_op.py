@@ -137,6 +137,7 @@ class Op(DeviceFunction):
             raise ValueError(f"{self.where()} has more than {MAX_ERRORS} messages")
         if not self.parameters:
             raise OpError(f"{self.where()} needs the index as its first parameter")
+        self.decorate = None  # as a `Call` of its own, an op adds nothing to an error
         self.kernels: dict[Any, Any] = {}
         """Compiled forms by executor, template and argument types: filled by the executors."""
 

@@ -12,13 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from errorflag import Call
 from errorflag._errors import _local
 
 from ._op import Op
 from ._template import Template
 
 _ARRAY_CHARS = frozenset("?bBhHiIlLqQfdFD")
+HOST = -1
+"""Where NumPy arrays are; CuPy arrays are on a device, numbered from 0."""
+_NOWHERE = -2
 _cupy_ndarray: Any = None
 _recorder: list[Build] | None = None
 
@@ -44,57 +46,11 @@ def record() -> Iterator[list[Build]]:
         _recorder = outer
 
 
-def _name_of(calls: Sequence[tuple[Any, ...]], template: Template, position: int) -> str:
-    """The name of the argument at a position among all bound ones, for error messages."""
-    for call in calls:
-        if not isinstance(call[0], Op):
-            raise TypeError(f"{template.name} needs an @op, not {call[0]!r}")
-    position -= len(template.parameters)
-    if position < 0:
-        return template.parameters[position][0]
-    for call, slot in zip(calls, template.slots, strict=False):
-        names = call[0].parameters[len(slot.leading) :]
-        if position < len(call) - 1:
-            return names[position] if position < len(names) else f"#{position}"
-        position -= len(call) - 1
-    return f"#{position}"
-
-
-def _adopt(value: Any) -> Any:
-    """An argument of a type that is rarer than CuPy arrays, int and float, as one of those."""
-    global _cupy_ndarray
-    if isinstance(value, (np.ndarray, int, float)) and type(value) is not bool:
-        return value
-    if isinstance(value, (bool, np.bool_)):
-        return int(value)
-    if isinstance(value, np.uint64):
-        return value
-    if isinstance(value, np.integer):
-        return int(value)
-    if isinstance(value, np.floating):
-        return float(value)
-    if type(value).__module__.partition(".")[0] == "cupy" or hasattr(
-        value, "__cuda_array_interface__"
-    ):
-        import cupy
-
-        _cupy_ndarray = cupy.ndarray
-        return cupy.asarray(value)
-    if hasattr(value, "__dlpack__") and hasattr(value, "__dlpack_device__"):
-        if value.__dlpack_device__()[0] == 2:
-            import cupy
-
-            _cupy_ndarray = cupy.ndarray
-            return cupy.from_dlpack(value)
-        return np.from_dlpack(value)
-    raise TypeError(f"is a {type(value).__name__}, which is neither an array nor a number")
-
-
 def run(
     template: Template,
-    variant: tuple[Any, ...],
+    variant: tuple[tuple[str, Any], ...],
     length: int,
-    grid: int,
+    grid: Any,
     parameters: Sequence[Any],
     calls: Sequence[tuple[Any, ...]],
 ) -> None:
@@ -103,102 +59,158 @@ def run(
     Args:
         template: the loop.
         variant: what else the compiled code depends on: ``(name, value)`` pairs, the template's
-            macros.
+            macros; element types as NumPy's dtype characters.
         length: number of elements, for an error's notes.
-        grid: number of blocks on the device.
+        grid: number of blocks on the device, or one number for each of the template's kernels.
         parameters: values of the template's own parameters: integers and arrays; None is null.
         calls: one ``(op, *arguments)`` for each of the template's slots.
     """
-    types: list[Any] = [variant]
+    key: list[Any] = [template, variant]
     values: list[Any] = []
-    device = -2  # -2: no array seen, -1: host
-    bound: Any = parameters
-    index = -1
-    while True:
+    place = _NOWHERE
+    cupy_ndarray = _cupy_ndarray
+    for bound in (parameters, *calls):
         for value in bound:
             kind = type(value)
-            if kind is not int and kind is not _cupy_ndarray:
-                if kind is Op:
-                    continue
-                if value is None:
-                    value = 0
-                    kind = int
-                else:
-                    try:
-                        value = _adopt(value)
-                    except TypeError as error:
-                        name = _name_of(calls, template, len(values))
-                        raise TypeError(f"argument {name!r} {error}") from None
-                    kind = type(value)
-            if kind is int:
-                types.append("int")
+            if kind is cupy_ndarray:
+                if not value._c_contiguous:
+                    raise _not_contiguous(template, calls, values)
+                memory = value.data
+                key.append(value.dtype.char)
+                values.append(memory.ptr)
+                where = memory.device_id
+                if where != place:
+                    place = _same_place(template, calls, values, place, where)
+            elif kind is int:
+                key.append(int)
                 values.append(value)
-            elif kind is float:
-                types.append("float")
-                values.append(value)
-            elif kind is np.uint64:
-                types.append("uint")
-                values.append(int(value))
+            elif kind is Op:
+                key.append(value)
+            elif value is None:
+                key.append(int)
+                values.append(0)
             else:
-                char = value.dtype.char
-                if char not in _ARRAY_CHARS or not value.dtype.isnative:
-                    name = _name_of(calls, template, len(values))
-                    raise TypeError(f"argument {name!r} has dtype {value.dtype}, which no op can use")
-                if not value.flags.c_contiguous:
-                    name = _name_of(calls, template, len(values))
-                    raise ValueError(f"argument {name!r} is not contiguous: copy it first")
-                if kind is _cupy_ndarray:
-                    memory = value.data
-                    where = memory.device_id
-                    values.append(memory.ptr)
-                else:
-                    where = -1
-                    values.append(value.__array_interface__["data"][0])
-                if where != device:
-                    if device != -2:
-                        name = _name_of(calls, template, len(values) - 1)
-                        places = sorted((_place(device), _place(where)))
-                        raise TypeError(
-                            f"argument {name!r} is in {_place(where)}, others are in {_place(device)}: "
-                            f"all arrays of a call must be in one place ({' and '.join(places)} given)"
-                        )
-                    device = where
-                types.append(char)
-        index += 1
-        if index == len(calls):
-            break
-        bound = calls[index]
-
-    if _recorder is not None:
-        _recorder.append(_checked_build(template, variant, types[1:], calls))
-        return
+                where = _bind(template, calls, key, values, value)
+                if where != place and where != _NOWHERE:
+                    place = _same_place(template, calls, values, place, where)
+                cupy_ndarray = _cupy_ndarray
     op: Op = calls[0][0]
-    if device == -1:
-        key: Any = (template, "host", *types, *[call[0] for call in calls[1:]])
-    elif device >= 0:
-        key = (template, *types, *[call[0] for call in calls[1:]])
-    else:
-        raise TypeError(f"{template.name} needs at least one array among its arguments")
-    kernel = op.kernels.get(key)
+    found = tuple(key) if place >= 0 else ("host", *key)
+    if _recorder is not None:
+        _recorder.append(_build(template, variant, key, calls))
+        return
+    kernel = op.kernels.get(found)
     if kernel is None:
-        kernel = op.kernels[key] = _compile(template, device, variant, types[1:], calls)
+        if place == _NOWHERE:
+            raise TypeError(f"{template.name} needs at least one array among its arguments")
+        kernel = op.kernels[found] = _compile(_build(template, variant, key, calls), place)
     call = _local.call
     if call is None:
-        call = Call(op.name)
-        kernel.launch(call, length, grid, values, device)
+        kernel.launch(op, length, grid, values, place)
         if _local.eager:
-            kernel.channel(device).synchronize()
+            kernel.channel(place).synchronize()
     else:
-        kernel.launch(call, length, grid, values, device)
+        kernel.launch(call, length, grid, values, place)
 
 
-def _place(device: int) -> str:
-    return "host memory (NumPy)" if device == -1 else f"the memory of CUDA device {device}"
+def _bind(
+    template: Template, calls: Any, key: list[Any], values: list[Any], value: Any
+) -> int:
+    """Binds an argument of a type that is rarer than CuPy arrays and integers; returns its place."""
+    global _cupy_ndarray
+    try:
+        value = _adopt(value)
+    except TypeError as error:
+        raise TypeError(f"argument {_name_of(template, calls, values)!r} {error}") from None
+    if isinstance(value, np.uint64):
+        key.append("uint")
+        bits = int(value)
+        values.append(bits - 0x1_0000_0000_0000_0000 if bits >> 63 else bits)
+        return _NOWHERE
+    if isinstance(value, (int, float)):
+        key.append(type(value))
+        values.append(value)
+        return _NOWHERE
+    dtype = value.dtype
+    if dtype.char not in _ARRAY_CHARS or not dtype.isnative:
+        name = _name_of(template, calls, values)
+        raise TypeError(f"argument {name!r} has dtype {dtype}, which no op can use")
+    if not value.flags.c_contiguous:
+        raise _not_contiguous(template, calls, values)
+    key.append(dtype.char)
+    if isinstance(value, np.ndarray):
+        values.append(value.__array_interface__["data"][0])
+        return HOST
+    _cupy_ndarray = type(value)
+    values.append(value.data.ptr)
+    return int(value.data.device_id)
 
 
-def _checked_build(
-    template: Template, variant: Any, types: Sequence[str], calls: Sequence[Any]
-) -> Build:
+def _adopt(value: Any) -> Any:
+    """An argument as an array of NumPy or CuPy, an `int`, a `float` or a `numpy.uint64`."""
+    if isinstance(value, np.ndarray):
+        return value
+    if isinstance(value, np.uint64):
+        return value
+    if isinstance(value, (bool, int, np.bool_, np.integer)):
+        return int(value)
+    if isinstance(value, (float, np.floating)):
+        return float(value)
+    if hasattr(value, "__cuda_array_interface__"):
+        import cupy
+
+        return value if type(value) is cupy.ndarray else cupy.asarray(value)
+    if hasattr(value, "__dlpack__") and hasattr(value, "__dlpack_device__"):
+        if value.__dlpack_device__()[0] == 2:
+            import cupy
+
+            return cupy.from_dlpack(value)
+        return np.from_dlpack(value)
+    raise TypeError(f"is a {type(value).__name__}, which is neither an array nor a number")
+
+
+def _name_of(template: Template, calls: Sequence[tuple[Any, ...]], values: list[Any]) -> str:
+    """The name of the argument that follows the bound ones, for error messages."""
+    for call in calls:
+        if not isinstance(call[0], Op):
+            raise TypeError(f"{template.name} needs an @op, not {call[0]!r}")
+    position = len(values) - len(template.parameters)
+    if position < 0:
+        return template.parameters[position][0]
+    for call, slot in zip(calls, template.slots, strict=True):
+        names = call[0].parameters[len(slot.leading) :]
+        if position < len(call) - 1:
+            return names[position] if position < len(names) else f"number {position + 1}"
+        position -= len(call) - 1
+    raise AssertionError("more values than arguments")
+
+
+def _not_contiguous(template: Template, calls: Any, values: list[Any]) -> ValueError:
+    name = _name_of(template, calls, values)
+    return ValueError(f"argument {name!r} is not contiguous: copy it first")
+
+
+def _same_place(template: Template, calls: Any, values: list[Any], place: int, where: int) -> int:
+    """The place of the first array; for another one, the error that it must be there too."""
+    if place == _NOWHERE:
+        return where
+    name = _name_of(template, calls, values[:-1])
+    raise TypeError(
+        f"argument {name!r} is in {_describe(where)}, arguments before it are in "
+        f"{_describe(place)}: all arrays of a call must be in one place"
+    )
+
+
+def _describe(place: int) -> str:
+    return "host memory (NumPy)" if place == HOST else f"the memory of CUDA device {place}"
+
+
+_SCALARS = {int: "int", float: "float"}
+
+
+def _build(template: Template, variant: Any, key: list[Any], calls: Sequence[Any]) -> Build:
+    """What to compile for a key, after checking what the op's types cannot tell."""
+    kinds = [_SCALARS.get(kind, kind) for kind in key[2:] if type(kind) is not Op]
     groups = []
     position = len(template.parameters)
     for call, slot in zip(calls, template.slots, strict=True):
@@ -212,17 +224,18 @@ def _checked_build(
                 f"{op.where()} takes {expected} arguments after {', '.join(leading)}; "
                 f"{len(call) - 1} given"
             )
-        groups.append(tuple(types[position : position + expected]))
+        group = tuple(kinds[position : position + expected])
+        for name, kind in zip(op.parameters[len(slot.leading) :], group, strict=True):
+            if kind not in _ARRAY_CHARS and kind not in ("int", "float", "uint"):
+                raise TypeError(f"argument {name!r} has dtype {np.dtype(kind)}, which no op can use")
+        groups.append(group)
         position += expected
     return Build(template, variant, tuple(call[0] for call in calls), tuple(groups))
 
 
-def _compile(
-    template: Template, device: int, variant: Any, types: Sequence[str], calls: Sequence[Any]
-) -> Any:
-    build = _checked_build(template, variant, types, calls)
+def _compile(build: Build, place: int) -> Any:
     executor: Any
-    if device == -1:
+    if place == HOST:
         from . import _host as executor
     else:
         from . import _device as executor

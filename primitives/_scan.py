@@ -51,7 +51,7 @@ _IDENTITIES = {
 }
 _COMBINES = {"add": "ADD", "maximum": "MAX", "minimum": "MIN"}
 _VARIANTS = {
-    key: (("T", np.dtype(key[1])), ("COMBINE", _COMBINES[key[0]]), ("IDENTITY", identity))
+    key: (("T", np.dtype(key[1]).char), ("COMBINE", _COMBINES[key[0]]), ("IDENTITY", identity))
     for key, identity in _IDENTITIES.items()
 }
 _COUNTS = _VARIANTS["add", "int64"]

@@ -115,7 +115,7 @@ def segmented_transform(
         length_argument("elements", elements)
         return
     grid = (elements + _TRANSFORM_TILE - 1) // _TRANSFORM_TILE
-    variant = (("OFFSET", offsets.dtype),)
+    variant = (("OFFSET", offsets.dtype.char),)
     run(_SEGMENTED_TRANSFORM, variant, segments, grid, (segments, offsets, elements), ((op, *args),))
 
 
@@ -166,7 +166,12 @@ def segmented_reduce(
     group = 32 if elements >= _GROUP_MEAN * segments else 1
     capacity = 2 * (elements // _PIECE) if elements > _PIECE else 0
     grid: Any = ((segments * group + 255) // 256, min(capacity, _PIECE_BLOCKS))
-    variant = (("OFFSET", offsets.dtype), ("T", np.dtype(dtype)), ("WIDTH", width), ("GROUP", group))
+    variant = (
+        ("OFFSET", offsets.dtype.char),
+        ("T", np.dtype(dtype).char),
+        ("WIDTH", width),
+        ("GROUP", group),
+    )
     parameters = (segments, offsets, 0, capacity)
     run(_SEGMENTED_REDUCE, variant, segments, grid, parameters, (start, step, merge, finish))
 
