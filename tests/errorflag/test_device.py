@@ -1,0 +1,347 @@
+"""What only a device can show: determinism, streams, lateness, and that the host never waits."""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import errorflag
+from errorflag import DeviceError
+from primitives import (
+    inclusive_scan,
+    offsets_from,
+    op,
+    run_boundaries,
+    searchsorted,
+    segment_ids,
+    segmented_reduce,
+    select,
+    synchronize,
+    transform,
+)
+
+pytestmark = pytest.mark.gpu
+
+
+@op(errors=("negative", "zero"))
+def check(i, out, x):
+    if x[i] < 0:
+        return 1
+    if x[i] == 0:
+        return 2
+    out[i] = x[i]
+
+
+def arrays(bad=None, n=10):
+    import cupy
+
+    x = np.ones(n)
+    if bad is not None:
+        x[bad] = -1
+    return cupy.full(n, -7.0), cupy.asarray(x)
+
+
+def test_the_lower_of_two_errors_in_1000_runs():
+    import cupy
+
+    n = 300_000
+    host = np.ones(n)
+    host[[299_999, 70_001]] = 0, -1
+    x, out = cupy.asarray(host), cupy.empty(n)
+    for _ in range(1000):
+        transform(check, n, out, x)
+        with pytest.raises(DeviceError) as caught:
+            synchronize()
+        assert (caught.value.index, caught.value.message) == (70_001, "negative")
+
+
+def test_the_third_of_five_calls_is_reported_and_the_others_leave_their_outputs():
+    outs = []
+    for number in range(5):
+        out, x = arrays(bad=4 if number == 2 else None)
+        transform(check, 10, out, x)
+        outs.append(out)
+    with pytest.raises(DeviceError) as caught:
+        synchronize()
+    assert (caught.value.invocation, caught.value.index) == (2, 4)
+    assert outs[0].get().tolist() == outs[1].get().tolist() == [1.0] * 10
+    assert outs[3].get().tolist() == outs[4].get().tolist() == [-7.0] * 10
+
+
+def test_nothing_of_any_primitive_runs_after_an_error():
+    import cupy
+
+    inputs = cupy.arange(5000)
+    offsets = cupy.arange(0, 5001, 5)
+    outs = [cupy.full(5001, -7) for _ in range(6)]
+    transform(check, 10, *arrays(bad=0))
+    inclusive_scan(inputs, outs[0])
+    offsets_from((_one, inputs), 5000, outs[1])
+    select((_one, inputs), 5000, outs[2])
+    run_boundaries(inputs, outs[3])
+    segment_ids(offsets, outs[4])
+    searchsorted(inputs, inputs, outs[5])
+    with pytest.raises(DeviceError):
+        synchronize()
+    for out in outs:
+        assert out.get().tolist() == [-7] * 5001
+    inclusive_scan(inputs, outs[0])
+    assert np.array_equal(outs[0].get()[:5000], np.cumsum(np.arange(5000)))
+
+
+@op
+def _one(i, count, x):
+    count[0] = 1
+
+
+def test_two_streams_raise_separately():
+    import cupy
+
+    first, second = cupy.cuda.Stream(non_blocking=True), cupy.cuda.Stream(non_blocking=True)
+    (out1, x1), (out2, x2) = arrays(bad=1), arrays(bad=2)
+    cupy.cuda.Device().synchronize()
+    with first:
+        transform(check, 10, out1, x1)
+    with second:
+        transform(check, 10, out2, x2)
+    synchronize()
+    for stream, index in ((second, 2), (first, 1)):
+        with pytest.raises(DeviceError) as caught:
+            synchronize(stream)
+        assert caught.value.index == index
+    synchronize(first)
+    synchronize(second)
+
+
+def test_200_000_calls_keep_the_list_bounded_and_never_block():
+    out, x = arrays()
+    most = 0
+    for _ in range(200_000):
+        transform(check, 10, out, x)
+        most = max(most, errorflag.pending_calls())
+    assert most < 65_536
+    out, x = arrays(bad=3)
+    transform(check, 10, out, x)
+    with pytest.raises(DeviceError) as caught:
+        synchronize()
+    assert caught.value.index == 3
+    assert caught.value.invocation == 200_000
+    assert errorflag.pending_calls() == 0
+
+
+def test_an_error_long_ago_is_still_the_one_that_is_reported():
+    transform(check, 10, *arrays(bad=7))
+    out, x = arrays()
+    for _ in range(150_000):
+        transform(check, 10, out, x)
+    assert errorflag.pending_calls() < 65_536
+    with pytest.raises(DeviceError) as caught:
+        synchronize()
+    assert (caught.value.index, caught.value.invocation) == (7, 0)
+    assert out.get().tolist() == [-7.0] * 10
+    transform(check, 10, out, x)
+    synchronize()
+    assert out.get().tolist() == [1.0] * 10
+
+
+def test_eight_threads_on_eight_streams():
+    import cupy
+
+    caught = {}
+
+    def work(number):
+        with cupy.cuda.Stream(non_blocking=True) as stream:
+            out, x = arrays()
+            for _ in range(3000):
+                transform(check, 10, out, x)
+            transform(check, 10, *arrays(bad=number))
+            try:
+                synchronize(stream)
+            except DeviceError as error:
+                caught[number] = (error.index, error.invocation)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert caught == {number: (number, 3000) for number in range(8)}
+
+
+def test_eight_threads_on_one_stream():
+    import cupy
+
+    stream = cupy.cuda.Stream(non_blocking=True)
+    out, x = arrays(n=1000)
+    cupy.cuda.Device().synchronize()
+
+    def work():
+        with stream:
+            for _ in range(2000):
+                transform(check, 1000, out, x)
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    synchronize(stream)
+    with stream:
+        transform(check, 10, *arrays(bad=5))
+    with pytest.raises(DeviceError) as caught:
+        synchronize(stream)
+    assert caught.value.index == 5
+
+
+def test_eager():
+    with errorflag.eager(), pytest.raises(DeviceError):
+        transform(check, 10, *arrays(bad=2))
+
+
+def test_read_brings_values_and_the_error_in_one_wait():
+    import cupy
+
+    a, b = cupy.arange(5, dtype=np.int8), cupy.arange(3.0)
+    got = errorflag.read(a, b, cupy.zeros(0))
+    assert got[0].tolist() == [0, 1, 2, 3, 4] and got[0].dtype == np.int8
+    assert got[1].tolist() == [0, 1, 2] and got[2].shape == (0,)
+    big = cupy.arange(100_000)
+    assert np.array_equal(errorflag.read(big)[0], np.arange(100_000))
+    transform(check, 10, *arrays(bad=2))
+    with pytest.raises(DeviceError):
+        errorflag.read(a)
+    assert errorflag.read(b)[0].tolist() == [0, 1, 2]
+
+
+SPIN = r"""
+extern "C" __global__ void spin(volatile int* flag, long long limit) {
+  long long start = clock64();
+  while (!*flag && clock64() - start < limit) {}
+}
+"""
+
+
+@pytest.mark.parametrize("pending_error", [False, True])
+def test_no_primitive_waits_for_the_device(pending_error):
+    """Each is called while the stream is held by a kernel that ends only when the host says so."""
+    import cupy
+
+    n = 100_000
+    x, out = cupy.arange(n), cupy.zeros(n + 1, np.int64)
+    offsets, values = cupy.arange(0, n + 1, 4), cupy.ones(n)
+    total = cupy.zeros(1, np.int64)
+    sums = cupy.zeros(len(offsets) - 1)
+    good_out, good_x = arrays(n=n)
+    calls = {
+        "transform": lambda: transform(check, n, good_out, good_x),
+        "inclusive_scan": lambda: inclusive_scan(x, out),
+        "offsets_from": lambda: offsets_from((_one, x), n, out),
+        "select": lambda: select((_one, x), n, out, total=total),
+        "run_boundaries": lambda: run_boundaries(x, out, total=total),
+        "segment_ids": lambda: segment_ids(offsets, out),
+        "searchsorted": lambda: searchsorted(x, x, out),
+        "segmented_reduce": lambda: segmented_reduce(
+            offsets,
+            n,
+            dtype="float64",
+            start=(_start,),
+            step=(_step, values),
+            merge=(_merge,),
+            finish=(_finish, sums),
+        ),
+    }
+    for call in calls.values():
+        call()
+    synchronize()
+    spin = cupy.RawKernel(SPIN, "spin")
+    flag = np.frombuffer(cupy.cuda.alloc_pinned_memory(4), np.int32, 1)
+    pointer = np.uint64(flag.ctypes.data)
+    flag[0] = 1
+    spin((1,), (1,), (pointer, np.int64(1)))
+    bad = arrays(bad=1)
+    stream = cupy.cuda.get_current_stream()
+    stream.synchronize()
+    for name, call in calls.items():
+        if pending_error:
+            transform(check, 10, *bad)
+        flag[0] = 0
+        spin((1,), (1,), (pointer, np.int64(20_000_000_000)))
+        started = time.perf_counter()
+        call()
+        took = time.perf_counter() - started
+        held = not stream.done
+        flag[0] = 1
+        assert held, f"{name} returned only after the stream was free ({took:.3f} s)"
+        if pending_error:
+            with pytest.raises(DeviceError):
+                synchronize()
+        else:
+            synchronize()
+
+
+@op
+def _start(acc, segment):
+    acc[0] = 0.0
+
+
+@op
+def _step(acc, segment, position, x):
+    acc[0] += x[position]
+
+
+@op
+def _merge(acc, other, segment):
+    acc[0] += other[0]
+
+
+@op
+def _finish(acc, segment, out):
+    out[segment] = acc[0]
+
+
+def test_a_raw_kernel_reports_through_the_header():
+    import cupy
+
+    source = (
+        errorflag.header().replace("#pragma once", "")
+        + r"""
+extern "C" __global__ void root(unsigned long long* word, unsigned long long base, const double* x,
+                                double* out, int n) {
+  if (errorflag_skip(word, base)) return;
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  if (x[i] < 0) errorflag_report(word, base, i, 0);
+  else out[i] = sqrt(x[i]);
+}
+"""
+    )
+    kernel = cupy.RawKernel(source, "root")
+    x, out = cupy.asarray([4.0, 9.0, -1.0, -2.0]), cupy.zeros(4)
+    channel = errorflag.channel(x.device.id, cupy.cuda.get_current_stream().ptr)
+    base = channel.open(errorflag.Call("root"), ("negative radicand",), 4)
+    kernel((1,), (32,), (np.uint64(channel.word_pointer), np.int64(base), x, out, np.int32(4)))
+    with pytest.raises(DeviceError) as caught:
+        synchronize()
+    assert (caught.value.message, caught.value.index) == ("negative radicand", 2)
+    assert out.get().tolist() == [2, 3, 0, 0]
+
+
+def test_two_devices():
+    import cupy
+
+    if cupy.cuda.runtime.getDeviceCount() < 2:
+        pytest.skip("needs two GPUs")
+    with cupy.cuda.Device(1):
+        bad, good = arrays(bad=6), arrays()
+    transform(check, 10, *bad)  # runs where its arrays are, whatever the current device is
+    transform(check, 10, *arrays(bad=3))
+    with pytest.raises(DeviceError) as caught:
+        synchronize()
+    assert caught.value.index == 3
+    with cupy.cuda.Device(1):
+        with pytest.raises(DeviceError) as caught:
+            synchronize()
+        assert caught.value.index == 6
+    with pytest.raises(TypeError, match="all arrays of a call must be in one place"):
+        transform(check, 10, arrays()[0], good[1])

@@ -1,0 +1,164 @@
+"""The semantics of a channel, on the host executor's channel, which every machine has."""
+
+import pickle
+import threading
+
+import numpy as np
+import pytest
+
+import errorflag
+from errorflag import NO_ERROR, Channel, DeviceError
+from primitives import op, synchronize, transform
+
+
+@op(errors=("negative", "zero"))
+def check(i, out, x):
+    if x[i] < 0:
+        return 1
+    if x[i] == 0:
+        return 2
+    out[i] = x[i]
+
+
+def arrays(bad=None, n=10):
+    x = np.ones(n)
+    if bad is not None:
+        x[bad] = -1
+    return np.full(n, -7.0), x
+
+
+def test_word_layout():
+    channel = Channel()
+    base = channel.open(errorflag.Call("f"), ("a", "b"), 10)
+    assert base & 0xFFFF_FFFF_FFFF == 0
+    with pytest.raises(DeviceError) as caught:
+        channel.settle(base | (5 << 8) | 1, 2)
+    assert (caught.value.kernel, caught.value.message, caught.value.index) == ("f", "b", 5)
+
+
+def test_the_third_of_five_calls_is_reported_and_the_others_leave_their_outputs():
+    outs = []
+    for number in range(5):
+        out, x = arrays(bad=4 if number == 2 else None)
+        transform(check, 10, out, x)
+        outs.append(out)
+    with pytest.raises(DeviceError) as caught:
+        synchronize()
+    assert (caught.value.invocation, caught.value.index) == (2, 4)
+    assert outs[0].tolist() == outs[1].tolist() == [1.0] * 10
+    assert outs[3].tolist() == outs[4].tolist() == [-7.0] * 10
+
+
+def test_the_text_is_the_legacy_one_and_the_rest_is_in_notes():
+    out, x = arrays(bad=3)
+    transform(check, 10, out, x)
+    transform(check, 10, *arrays())
+    with pytest.raises(ValueError) as caught:
+        synchronize()
+    assert str(caught.value) == "negative in compiled CUDA code (check)"
+    assert caught.value.__notes__ == ["at element 3 of 10, 1 call before the last one"]
+
+
+def test_an_error_is_raised_once_and_work_goes_on():
+    transform(check, 10, *arrays(bad=0))
+    with pytest.raises(DeviceError):
+        synchronize()
+    synchronize()
+    out, x = arrays()
+    transform(check, 10, out, x)
+    synchronize()
+    assert out.tolist() == [1.0] * 10
+
+
+def test_launches_of_one_call_share_its_name_and_place():
+    transform(check, 10, *arrays())
+    with errorflag.call("whole operation"):
+        transform(check, 10, *arrays())
+        with errorflag.call("inner name is not used"):
+            transform(check, 10, *arrays(bad=2))
+    with pytest.raises(DeviceError) as caught:
+        synchronize()
+    assert caught.value.kernel == "whole operation"
+    assert caught.value.invocation == 1
+
+
+def test_a_call_can_decorate_its_error():
+    with errorflag.call("decorated", lambda error: error.__notes__.append("more")):
+        transform(check, 10, *arrays(bad=2))
+    with pytest.raises(DeviceError) as caught:
+        synchronize()
+    assert caught.value.__notes__[-1] == "more"
+
+
+def test_eager_raises_at_the_call():
+    with errorflag.eager():
+        transform(check, 10, *arrays())
+        with pytest.raises(DeviceError):
+            transform(check, 10, *arrays(bad=2))
+        assert errorflag.is_eager()
+    assert not errorflag.is_eager()
+
+
+def test_pending_list_is_bounded_without_synchronizing():
+    synchronize()
+    out, x = arrays()
+    for _ in range(20_000):
+        transform(check, 10, out, x)
+        assert errorflag.pending_calls() <= 2048
+    transform(check, 10, *arrays(bad=1))
+    with pytest.raises(DeviceError) as caught:
+        synchronize()
+    assert caught.value.invocation == 20_000
+    assert errorflag.pending_calls() == 0
+
+
+def test_numbers_wrap_around_without_confusion():
+    channel = Channel()
+    call = errorflag.Call("f")
+    for _ in range(70_000):
+        base = channel.open(call, ("e",), 1)
+    channel.word[0] = base
+    with pytest.raises(DeviceError):
+        channel.synchronize()
+    assert int(channel.word[0]) == NO_ERROR
+
+
+def test_threads_have_their_own_channels():
+    caught = {}
+
+    def work(number):
+        for repetition in range(50):
+            transform(check, 10, *arrays(bad=number if repetition == 49 else None))
+        try:
+            synchronize()
+        except DeviceError as error:
+            caught[number] = (error.index, error.invocation)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert caught == {number: (number, 49) for number in range(8)}
+    synchronize()
+
+
+def test_read_of_host_arrays_raises_too():
+    out, x = arrays(bad=1)
+    transform(check, 10, out, x)
+    with pytest.raises(DeviceError):
+        errorflag.read(out)
+    assert errorflag.read(x)[0] is x
+
+
+def test_the_exception_survives_pickling():
+    error = DeviceError("kernel", "message", 3, 1)
+    error.__notes__ = ["note"]
+    copy = pickle.loads(pickle.dumps(error))
+    assert (copy.kernel, copy.message, copy.index, copy.invocation) == ("kernel", "message", 3, 1)
+    assert copy.__notes__ == ["note"]
+
+
+def test_header():
+    assert (errorflag.header_path() / "errorflag.cuh").read_text() == errorflag.header()
+    assert "errorflag_report" in errorflag.header()
