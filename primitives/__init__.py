@@ -22,6 +22,7 @@ from ._scan import (
     upper_bound,
 )
 from ._segmented import segment_ids, segmented_reduce, segmented_transform
+from ._sort import order_of, segmented_argsort, segmented_sort
 from ._transform import transform
 
 __all__ = [
@@ -38,12 +39,15 @@ __all__ = [
     "lower_bound",
     "offsets_from",
     "op",
+    "order_of",
     "run_boundaries",
     "scan",
     "scratch",
     "searchsorted",
     "segment_ids",
+    "segmented_argsort",
     "segmented_reduce",
+    "segmented_sort",
     "segmented_transform",
     "select",
     "store_int64",

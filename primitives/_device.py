@@ -81,7 +81,10 @@ class DeviceKernel:
             return
         for size, kernel in zip(grid, self._kernels, strict=True):
             if size:
-                config = _configs.get(size) or _config(size)
+                if size > 0:
+                    config = _configs.get(size) or _config(size)
+                else:
+                    config = _cooperative(device)
                 self._launch(stream, config, kernel, channel.word_pointer, base, *values)
 
     def _give_state(self, channel: Any, values: list[Any]) -> None:
@@ -92,7 +95,7 @@ class DeviceKernel:
         found = channel.scratch.get(self._state_key)
         if found is None or found[0] < wanted:
             capacity = (wanted + wanted // 2 + 1023) // 1024 * 1024
-            memory = cupy.zeros(16 + capacity * self._state_key[1], np.uint8)  # type: ignore[index]
+            memory = cupy.zeros(32 + capacity * self._state_key[1], np.uint8)  # type: ignore[index]
             found = channel.scratch[self._state_key] = (capacity, memory)
         values[self._state] = found[1].data.ptr
         values[self._state + 1] = found[0]
@@ -103,6 +106,8 @@ def state_bytes(template: Template, variant: Mapping[str, Any]) -> int:
     size = np.dtype(variant["T"]).itemsize
     if template.name == "scan":
         return 2 * size + 4
+    if template.name == "segmented_argsort":
+        return 24
     return 40 + size * int(variant["WIDTH"]) + 4
 
 
@@ -138,6 +143,16 @@ def _config(grid: int) -> Any:
         _configs.clear()
     config = _configs[grid] = LaunchConfig(grid=grid, block=256)
     return config
+
+
+@cache
+def _cooperative(device: int) -> Any:
+    """Two blocks on every multiprocessor, for kernels whose blocks wait for each other."""
+    import cupy
+    from cuda.core import LaunchConfig
+
+    blocks = 2 * cupy.cuda.Device(device).attributes["MultiProcessorCount"]
+    return LaunchConfig(grid=blocks, block=256, is_cooperative=True)
 
 
 @cache

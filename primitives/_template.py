@@ -35,6 +35,8 @@ class Template:
             for what follows an op's leading arguments.
         kernels: the names of its device kernels, which take the same parameters. Parameters named
             ``state, capacity`` are device memory that is zero before and after every launch.
+        cooperative: the one of its kernels whose blocks wait for each other, if any. Its grid is
+            as many blocks as the device runs at once.
     """
 
     name: str
@@ -42,6 +44,7 @@ class Template:
     parameters: tuple[tuple[str, str], ...]
     host: str
     kernels: tuple[str, ...] = ("kernel",)
+    cooperative: str | None = None
 
     @cached_property
     def device(self) -> str:

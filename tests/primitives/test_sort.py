@@ -1,0 +1,119 @@
+import numpy as np
+import pytest
+
+from primitives import op, order_of, segmented_argsort, segmented_sort
+
+LENGTHS = {
+    "none": [],
+    "one empty": [0],
+    "short": np.random.default_rng(1).poisson(3, 5000).tolist(),
+    "boundaries": [0, 31, 32, 33, 63, 64, 65, 127, 128, 129, 1023, 1024, 1025, 2048, 0, 1],
+    "one long": [50_000],
+    "skewed": [1, 2, 30_000, 3, 0, 5, 40, 33],
+}
+
+
+@pytest.fixture(params=LENGTHS)
+def offsets(request):
+    return np.concatenate([[0], np.cumsum(LENGTHS[request.param])]).astype(np.int64)
+
+
+def expected_order(offsets, values, ascending):
+    """Stable, NaN first in both directions."""
+    order = np.empty(len(values), np.int64)
+    for begin, end in zip(offsets[:-1], offsets[1:]):
+        keys = values[begin:end]
+        if keys.dtype.kind == "f":
+            keys = np.where(np.isnan(keys), -np.inf if ascending else np.inf, keys).astype(float)
+        if ascending:
+            order[begin:end] = np.argsort(keys, kind="stable")
+        else:
+            ranks = np.unique(keys, return_inverse=True)[1]
+            order[begin:end] = np.argsort(-ranks, kind="stable")
+    return order
+
+
+@pytest.mark.parametrize("ascending", [True, False])
+@pytest.mark.parametrize("dtype", "?bBhHiIlLfd")
+def test_argsort_and_sort(xp, to_numpy, offsets, dtype, ascending):
+    rng = np.random.default_rng(7)
+    n = int(offsets[-1])
+    values = rng.integers(0, 2 if dtype == "?" else 100, n).astype(dtype)  # many ties
+    if dtype in "fd":
+        values[rng.random(n) < 0.05] = np.nan
+    elif dtype in "lL" and n:
+        values[: n // 2] += np.array(2**62, dtype)  # not distinct as float64
+    order = expected_order(offsets, values, ascending)
+    given, keys = xp.asarray(offsets), xp.asarray(values)
+    out = xp.full(n + 1, -7, np.int64)
+    segmented_argsort(given, out, order_of(keys, ascending), elements=n)
+    assert np.array_equal(to_numpy(out)[:n], order)
+    assert int(to_numpy(out)[n]) == -7
+    result = xp.empty_like(keys)
+    segmented_sort(given, keys, result, ascending=ascending)
+    absolute = order + np.repeat(offsets[:-1], np.diff(offsets))
+    assert np.array_equal(to_numpy(result), values[absolute], equal_nan=dtype in "fd")
+
+
+def test_offsets_that_do_not_start_at_zero(xp, to_numpy):
+    values = np.random.default_rng(2).permutation(300)
+    out = xp.full(300, -7, np.int64)
+    segmented_argsort(xp.asarray([100, 150, 300]), out, order_of(xp.asarray(values)))
+    got = to_numpy(out)
+    assert np.all(got[:100] == -7)
+    assert np.array_equal(got[100:150], np.argsort(values[100:150]))
+    assert np.array_equal(got[150:], np.argsort(values[150:]))
+
+
+def test_a_comparison_of_strings(xp, to_numpy):
+    @op
+    def before(left, right, result, starts, characters):
+        left_at = starts[left]
+        right_at = starts[right]
+        while (
+            left_at < starts[left + 1]
+            and right_at < starts[right + 1]
+            and characters[left_at] == characters[right_at]
+        ):
+            left_at += 1
+            right_at += 1
+        if right_at == starts[right + 1]:
+            result[0] = False
+        elif left_at == starts[left + 1]:
+            result[0] = True
+        else:
+            result[0] = characters[left_at] < characters[right_at]
+
+    rng = np.random.default_rng(3)
+    words = ["".join(rng.choice(list("ab"), rng.integers(0, 5))) for _ in range(500)]
+    starts = np.concatenate([[0], np.cumsum([len(w) for w in words])])
+    characters = np.frombuffer("".join(words).encode(), np.uint8)
+    out = xp.empty(500, np.int64)
+    less = (before, xp.asarray(starts), xp.asarray(characters))
+    segmented_argsort(xp.asarray([0, 500]), out, less)
+    assert to_numpy(out).tolist() == sorted(range(500), key=lambda i: words[i])
+
+
+def test_repeated_sorts_reuse_their_state(xp, to_numpy):
+    rng = np.random.default_rng(4)
+    for n in (50_000, 10, 4000, 33, 50_000):
+        values = rng.random(n)
+        out = xp.empty(n, np.int64)
+        segmented_argsort(xp.asarray([0, n // 3, n]), out, order_of(xp.asarray(values)))
+        split = n // 3
+        assert np.array_equal(to_numpy(out)[:split], np.argsort(values[:split]))
+        assert np.array_equal(to_numpy(out)[split:], np.argsort(values[split:]))
+
+
+class TestRefusals:
+    def test_out_too_short(self, xp):
+        with pytest.raises(ValueError, match="'out' has 3 elements; it must have at least 5"):
+            segmented_argsort(xp.asarray([0, 5]), xp.zeros(3, int), order_of(xp.ones(5)), elements=5)
+
+    def test_out_of_another_dtype(self, xp):
+        with pytest.raises(TypeError, match="'out' has dtype float64"):
+            segmented_argsort(xp.asarray([0, 5]), xp.zeros(5), order_of(xp.ones(5)))
+
+    def test_complex_values(self, xp):
+        with pytest.raises(TypeError, match="'values' has dtype complex128"):
+            segmented_sort(xp.asarray([0, 1]), xp.ones(1, complex), xp.ones(1, complex))
