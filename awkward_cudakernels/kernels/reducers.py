@@ -128,7 +128,7 @@ def step_sum_complex(acc, segment, position, fromptr):
 
 
 @op
-def merge_sum_complex(acc, other, segment):
+def merge_pair(acc, other, segment):
     acc[0] += other[0]
     acc[1] += other[1]
 
@@ -136,7 +136,7 @@ def merge_sum_complex(acc, other, segment):
 @kernel("awkward_reduce_sum_complex")
 def reduce_sum_complex(toptr, fromptr, offsets, outlength):
     """Sum of complex numbers: one launch, two for long lists."""
-    _complex_fold(toptr, fromptr, offsets, outlength, 0, step_sum_complex, merge_sum_complex)
+    _complex_fold(toptr, fromptr, offsets, outlength, 0, step_sum_complex, merge_pair)
 
 
 def _complex_fold(toptr, fromptr, offsets, outlength, start, step, merge):
