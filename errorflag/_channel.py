@@ -149,14 +149,14 @@ class DeviceChannel(Channel):
         self._alloc_pinned = cupy.cuda.alloc_pinned_memory
         self.device = device
         self.stream = stream
+        self._checkpoint: int | None = None  # launches below it are covered by the copy under way
+        self._failed = False
         with cupy.cuda.Device(device):
             self.word = cupy.cuda.alloc(8)
             self._mirror = np.frombuffer(self._alloc_pinned(8), np.uint64, 1)
             self._event = cupy.cuda.Event(disable_timing=True)
             self.word_pointer = int(self.word.ptr)
             self._reset()
-        self._checkpoint: int | None = None  # launches below it are covered by the copy under way
-        self._failed = False
         self._buffers = threading.local()
         self.scratch: dict[Any, Any] = {}
         """Device memory that kernels of this stream share; for whoever launches on it."""

@@ -105,7 +105,7 @@ def state_bytes(template: Template, variant: Mapping[str, Any]) -> int:
     """Bytes of state per unit of capacity; see the layouts in the device files."""
     size = np.dtype(variant["T"]).itemsize
     if template.name == "scan":
-        return 2 * size + 4
+        return 8 if variant["PACKED"] else 2 * size + 4
     if template.name == "segmented_argsort":
         return 24
     return 40 + size * int(variant["WIDTH"]) + 4

@@ -51,7 +51,7 @@ def run({parameters}):
 {body}
 '''
 
-TEXTS = frozenset({"ABSOLUTE", "COMBINE", "GROUP", "IDENTITY", "WIDTH"})
+TEXTS = frozenset({"ABSOLUTE", "COMBINE", "GROUP", "IDENTITY", "PACKED", "WIDTH"})
 """The entries of a variant that are text or numbers; the others are element types."""
 SCALARS = {"int": "int64", "float": "float64", "uint": "uint64"}
 

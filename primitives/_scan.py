@@ -51,10 +51,17 @@ _IDENTITIES = {
 }
 _COMBINES = {"add": "ADD", "maximum": "MAX", "minimum": "MIN"}
 _VARIANTS = {
-    key: (("T", np.dtype(key[1]).char), ("COMBINE", _COMBINES[key[0]]), ("IDENTITY", identity))
+    key: (
+        ("T", np.dtype(key[1]).char),
+        ("COMBINE", _COMBINES[key[0]]),
+        ("IDENTITY", identity),
+        ("PACKED", 0),
+    )
     for key, identity in _IDENTITIES.items()
 }
-_COUNTS = _VARIANTS["add", "int64"]
+_TOTALS = {"count": "lq", "int64": "lq", "uint64": "LQ", "float64": "d"}
+_COUNTS = (*_VARIANTS["add", "int64"][:-1], ("PACKED", 1))
+_VARIANTS["add", "count"] = _COUNTS
 
 
 def scan(
@@ -64,7 +71,7 @@ def scan(
     *,
     total: Any = None,
     combine: str = "add",
-    dtype: str = "int64",
+    dtype: str | None = None,
 ) -> None:
     """One pass over a range that knows, at every index, what came before it.
 
@@ -80,7 +87,9 @@ def scan(
         emit: ``(emit_op, *emit_args)``.
         total: an array of one element of `dtype`, which receives the combination of all values.
         combine: ``"add"``, ``"maximum"`` or ``"minimum"``.
-        dtype: ``"int64"``, ``"uint64"`` or ``"float64"``: the type of the values.
+        dtype: the type of the values: ``"int64"``, ``"uint64"``, ``"float64"``, or ``"count"``, which
+            is int64 with all partial sums within 62 bits (for ``"add"`` only, and faster). By
+            default ``"count"`` for sums, ``"int64"`` for the others.
 
     Raises:
         TypeError: an argument is neither array nor number, or arrays are in different places.
@@ -91,24 +100,22 @@ def scan(
     if n < 0:
         length_argument("n", n)
     variant = _COUNTS
-    if combine != "add" or dtype != "int64":
+    if dtype is None:
+        dtype = "count" if combine == "add" else "int64"
+    if combine != "add" or dtype != "count":
         found = _VARIANTS.get((combine, dtype))
         if found is None:
             raise ValueError(
                 f"scan cannot combine with {combine!r} in {dtype!r}: combine must be one of "
-                f"{', '.join(_COMBINES)}, dtype one of int64, uint64, float64"
+                f"{', '.join(_COMBINES)}, dtype one of int64, uint64, float64 and, to add, count"
             )
         variant = found
     if total is not None:
-        array_argument("total", total, dtypes=np.dtype(dtype).char + _alias(dtype), size=1)
+        array_argument("total", total, dtypes=_TOTALS[dtype], size=1)
     elif n == 0:
         return
     tiles = max(1, (n + _TILE - 1) // _TILE)
     run(_SCAN, variant, n, tiles, (n, total, 0, tiles), (value, emit))
-
-
-def _alias(dtype: str) -> str:
-    return {"int64": "lq", "uint64": "LQ"}.get(dtype, "")
 
 
 @op

@@ -38,6 +38,79 @@ __device__ __forceinline__ int64 warp_upper_bound(const OFFSET* a, int64 n, int6
   return low;
 }
 
+// Which segment each of TILE consecutive elements belongs to, kept in shared memory by a block of 256.
+//
+// One bit marks every element that a segment starts at; the number of bits up to an element is then the
+// ordinal of its segment among those that are not empty, and a table leads from ordinals to segments.
+#define TILE 1024
+
+struct TileSegments {
+  int64 bounds[2];  // the first and the last segment of the tile
+  unsigned bits[TILE / 32];
+  int before[TILE / 32];
+  unsigned short table[TILE];
+
+  // For the elements at positions begin to end - 1, which the offsets must cover.
+  template <typename OFFSET>
+  __device__ __forceinline__ void build(const OFFSET* offsets, int64 segments, int64 begin, int64 end) {
+    const int warp = threadIdx.x >> 5;
+    if (warp < 2) {
+      // Clamped: offsets that are not sorted give nonsense, but nothing outside the buffers.
+      const int64 bound = warp_upper_bound(offsets, segments + 1, warp ? end - 1 : begin);
+      if ((threadIdx.x & 31) == 0) bounds[warp] = bound < 1 ? 0 : min(bound, segments) - 1;
+    } else if (warp == 2) {
+      bits[threadIdx.x & 31] = 0;
+    }
+    __syncthreads();
+    const int64 first = bounds[0], count = bounds[1] - first + 1;
+    if (count > TILE) return;
+    for (int t = threadIdx.x; t < count; t += 256) {
+      const int at = start_in_tile(offsets, first + t, begin);
+      if (at >= 0) atomicOr(&bits[at >> 5], 1u << (at & 31));
+    }
+    __syncthreads();
+    if (warp == 0) {
+      const int own = __popc(bits[threadIdx.x]);
+      int sum = own;
+#pragma unroll
+      for (int d = 1; d < 32; d *= 2) {
+        const int other = __shfl_up_sync(FULL, sum, d);
+        if ((int)threadIdx.x >= d) sum += other;
+      }
+      before[threadIdx.x] = sum - own;
+    }
+    __syncthreads();
+    for (int t = threadIdx.x; t < count; t += 256) {
+      const int at = start_in_tile(offsets, first + t, begin);
+      if (at >= 0) table[before[at >> 5] + __popc(bits[at >> 5] & ((1u << (at & 31)) - 1))] = t;
+    }
+    __syncthreads();
+  }
+
+  // The segment of the tile's element e.
+  template <typename OFFSET>
+  __device__ __forceinline__ int64 find(const OFFSET* offsets, int64 begin, int e) const {
+    const int64 first = bounds[0];
+    if (bounds[1] - first < TILE)
+      return first + table[before[e >> 5] + __popc(bits[e >> 5] & (FULL >> (31 - (e & 31)))) - 1];
+    int64 low = first, high = bounds[1] + 1;  // too many segments, most of them empty
+    while (high - low > 1) {
+      const int64 middle = (low + high) / 2;
+      if ((int64)offsets[middle] <= begin + e) low = middle; else high = middle;
+    }
+    return low;
+  }
+
+ private:
+  // Where a segment starts in the tile (0 if it started before), -1 if it is empty.
+  template <typename OFFSET>
+  static __device__ __forceinline__ int start_in_tile(const OFFSET* offsets, int64 segment, int64 begin) {
+    const int64 start = (int64)offsets[segment], stop = (int64)offsets[segment + 1];
+    if (stop <= start) return -1;
+    return start <= begin ? 0 : (int)min(start - begin, (int64)TILE - 1);
+  }
+};
+
 // A copy of `value` from another lane, for any small trivially copyable type.
 template <typename A>
 __device__ __forceinline__ A shuffle_down(const A& value, int delta) {

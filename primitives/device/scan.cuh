@@ -3,12 +3,53 @@
 //
 // Tiles take their numbers from a ticket, so that a tile only waits for tiles that have started. The
 // state is zero before and after every launch: the last tile to finish clears it. It holds
-//     unsigned ticket, finished; (16 bytes)  T sums[capacity], prefixes[capacity];  unsigned flags[capacity]
+//     unsigned ticket, finished; (32 bytes)  then the tiles' status
+// PACKED: one word per tile, the value shifted left by two with the status below, for values that fit in
+// 62 bits; a value and its status are then one load. Otherwise T sums[capacity], prefixes[capacity] and
+// unsigned flags[capacity], kept in order by fences.
 #define ITEMS 8
 #define WARPS 8
-#define TILE (WARPS * 32 * ITEMS)
+#define SCAN_TILE (WARPS * 32 * ITEMS)
+#define PARTIAL 1u   // the sum of the tile is known
+#define COMPLETE 2u  // the combination of all tiles up to it is known
 
 __device__ __forceinline__ T combine(T a, T b) { return COMBINE(a, b); }
+
+struct Status {
+  unsigned* state;
+  int64 capacity;
+
+#if PACKED
+  __device__ __forceinline__ volatile int64* word(int64 tile) const { return (volatile int64*)(state + 8) + tile; }
+  __device__ __forceinline__ void publish(int64 tile, unsigned flag, T value) const {
+    *word(tile) = ((int64)value << 2) | flag;
+  }
+  __device__ __forceinline__ T wait(int64 tile, unsigned& flag) const {
+    int64 seen;
+    while (((seen = *word(tile)) & 3) == 0) {}
+    flag = (unsigned)(seen & 3);
+    return (T)(seen >> 2);
+  }
+  __device__ __forceinline__ void clear(int64 tile) const { *word(tile) = 0; }
+#else
+  __device__ __forceinline__ volatile T* sum(int64 tile) const { return (volatile T*)(state + 8) + tile; }
+  __device__ __forceinline__ volatile T* prefix(int64 tile) const { return sum(capacity) + tile; }
+  __device__ __forceinline__ volatile unsigned* flag_of(int64 tile) const {
+    return (volatile unsigned*)(prefix(capacity)) + tile;
+  }
+  __device__ __forceinline__ void publish(int64 tile, unsigned flag, T value) const {
+    *(flag == PARTIAL ? sum(tile) : prefix(tile)) = value;
+    __threadfence();
+    *flag_of(tile) = flag;
+  }
+  __device__ __forceinline__ T wait(int64 tile, unsigned& flag) const {
+    while ((flag = *flag_of(tile)) == 0) {}
+    __threadfence();
+    return *(flag == PARTIAL ? sum(tile) : prefix(tile));
+  }
+  __device__ __forceinline__ void clear(int64 tile) const { *flag_of(tile) = 0; }
+#endif
+};
 
 extern "C" __global__ void __launch_bounds__(256)
 kernel(unsigned long long* word, unsigned long long base, long long n, T* total, unsigned* state,
@@ -19,25 +60,34 @@ kernel(unsigned long long* word, unsigned long long base, long long n, T* total,
   __shared__ T shared_prefix;
   __shared__ bool shared_last;
   const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-
-  volatile T* sums = (volatile T*)(state + 4);
-  volatile T* prefixes = sums + capacity;
-  volatile unsigned* flags = (volatile unsigned*)(prefixes + capacity);
+  const Status status{state, capacity};
 
   if (threadIdx.x == 0) shared_tile = atomicAdd(state, 1u);
   __syncthreads();
   const int64 tile = shared_tile;
 
-  // Each warp scans 32 * ITEMS consecutive indexes, 32 at a time.
-  const int64 first = tile * TILE + warp * 32 * ITEMS + lane;
-  T before[ITEMS], value[ITEMS];
-  T running = (T)(IDENTITY);
+  // Each warp scans 32 * ITEMS consecutive indexes, 32 at a time. All values come first, and their
+  // errors last, so that the loads of all of them can be under way together.
+  const int64 first = tile * SCAN_TILE + warp * 32 * ITEMS + lane;
+  T value[ITEMS];
+  int64 error = 0;
 #pragma unroll
   for (int k = 0; k < ITEMS; k++) {
     const int64 i = first + k * 32;
     T own = (T)(IDENTITY);
-    if (i < n) report(word, base, op0(i, &own PASS0));
-    T inclusive = own;
+    if (i < n) {
+      const int64 packed = op0(i, &own PASS0);
+      if (packed && !error) error = packed;  // indexes of a thread ascend: the first is the lowest
+    }
+    value[k] = own;
+  }
+  report(word, base, error);
+
+  T before[ITEMS];
+  T running = (T)(IDENTITY);
+#pragma unroll
+  for (int k = 0; k < ITEMS; k++) {
+    T inclusive = value[k];
 #pragma unroll
     for (int d = 1; d < 32; d *= 2) {
       const T other = __shfl_up_sync(FULL, inclusive, d);
@@ -46,7 +96,6 @@ kernel(unsigned long long* word, unsigned long long base, long long n, T* total,
     T exclusive = __shfl_up_sync(FULL, inclusive, 1);
     if (lane == 0) exclusive = (T)(IDENTITY);
     before[k] = combine(running, exclusive);
-    value[k] = own;
     running = combine(running, __shfl_sync(FULL, inclusive, 31));
   }
   if (lane == 0) warp_sums[warp] = running;
@@ -58,20 +107,13 @@ kernel(unsigned long long* word, unsigned long long base, long long n, T* total,
     for (int w = 0; w < WARPS; w++) sum = combine(sum, warp_sums[w]);
     T prefix = (T)(IDENTITY);
     if (tile > 0) {
-      if (lane == 0) {
-        sums[tile] = sum;
-        __threadfence();
-        flags[tile] = 1;
-      }
+      if (lane == 0) status.publish(tile, PARTIAL, sum);
       for (int64 look = tile - 1;; look -= 32) {
         const int64 at = look - lane;
-        unsigned flag = 2;
-        if (at >= 0)
-          while ((flag = flags[at]) == 0) {}
-        __threadfence();
+        unsigned flag = COMPLETE;
         T seen = (T)(IDENTITY);
-        if (at >= 0) seen = flag == 2 ? prefixes[at] : sums[at];
-        const unsigned complete = __ballot_sync(FULL, flag == 2);
+        if (at >= 0) seen = status.wait(at, flag);
+        const unsigned complete = __ballot_sync(FULL, flag == COMPLETE);
         const int nearest = complete ? __ffs(complete) - 1 : 31;
         if (lane > nearest) seen = (T)(IDENTITY);
 #pragma unroll
@@ -85,9 +127,7 @@ kernel(unsigned long long* word, unsigned long long base, long long n, T* total,
     }
     if (lane == 0) {
       const T inclusive = combine(prefix, sum);
-      prefixes[tile] = inclusive;
-      __threadfence();
-      flags[tile] = 2;
+      status.publish(tile, COMPLETE, inclusive);
       shared_prefix = prefix;
       if (total && tile == gridDim.x - 1) *total = inclusive;
     }
@@ -111,7 +151,7 @@ kernel(unsigned long long* word, unsigned long long base, long long n, T* total,
   }
   __syncthreads();
   if (shared_last) {
-    for (unsigned t = threadIdx.x; t < gridDim.x; t += 256) flags[t] = 0;
+    for (unsigned t = threadIdx.x; t < gridDim.x; t += 256) status.clear(t);
     if (threadIdx.x < 2) state[threadIdx.x] = 0;
   }
 }

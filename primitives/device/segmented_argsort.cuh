@@ -17,8 +17,6 @@
 #define STORED(start, local) (local)
 #define POSITION(start, stored) ((start) + (stored))
 #endif
-#define TILE_ITEMS 4
-#define TILE (256 * TILE_ITEMS)
 #define ITEMS 8
 
 struct Long { int64 start, length, base; };
@@ -37,31 +35,18 @@ extern "C" __global__ void __launch_bounds__(256)
 kernel(unsigned long long* word, unsigned long long base, long long segments, const OFFSET* offsets,
        long long limit, long long* out, long long* spare, State* state, long long capacity DECLARE0) {
   if (errorflag_skip(word, base)) return;
-  __shared__ int64 shared_bounds[2];
+  __shared__ TileSegments tile;
   const int64 origin = (int64)offsets[0];
-  int64 stop = (int64)offsets[segments];
-  if (stop > limit) stop = limit;
+  const int64 stop = min((int64)offsets[segments], (int64)limit);
   const int64 begin = origin + blockIdx.x * (int64)TILE;
   if (begin >= stop) return;
-  const int64 end = begin + TILE < stop ? begin + TILE : stop;
-  const int warp = threadIdx.x >> 5;
-  if (warp < 2) {
-    const int64 bound = warp_upper_bound(offsets, segments + 1, warp ? end - 1 : begin);
-    if ((threadIdx.x & 31) == 0) shared_bounds[warp] = bound < 1 ? 0 : min(bound, segments) - 1;
-  }
-  __syncthreads();
-  const int64 first = shared_bounds[0], last = shared_bounds[1];
-  for (int k = 0; k < TILE_ITEMS; k++) {
-    const int64 position = begin + k * 256 + threadIdx.x;
-    if (position >= end) break;
-    int64 low = first, high = last + 1;
-    while (high - low > 1) {
-      const int64 middle = (low + high) / 2;
-      if ((int64)offsets[middle] <= position) low = middle; else high = middle;
-    }
-    const int64 start = (int64)offsets[low];
-    int64 length = (int64)offsets[low + 1];
-    length = (length < stop ? length : stop) - start;
+  const int count = (int)min((int64)TILE, stop - begin);
+  tile.build(offsets, segments, begin, begin + count);
+  for (int e = threadIdx.x; e < count; e += 256) {
+    const int64 segment = tile.find(offsets, begin, e);
+    const int64 position = begin + e;
+    const int64 start = (int64)offsets[segment];
+    const int64 length = min((int64)offsets[segment + 1], stop) - start;
     const int64 local = position - start;
     const int64 run = local & ~(int64)(CHUNK - 1);
     const int64 run_end = run + CHUNK < length ? run + CHUNK : length;

@@ -8,8 +8,9 @@
 // element to it, op2(acc, other, segment) merges another one into it, op3(acc, segment) writes the result.
 //
 // The state is zero before and after every launch (pair of launches):
-//     unsigned pieces, finished; (16 bytes)  Piece list[capacity];  Acc partial[capacity];  unsigned arrived[capacity]
+//     unsigned pieces, finished; (32 bytes)  Piece list[capacity];  Acc partial[capacity];  unsigned arrived[capacity]
 #define SERIAL 16
+#define AHEAD 4  // elements of a short segment that are loaded together
 #define PIECE 8192
 #define THREADS 256
 
@@ -17,7 +18,7 @@ struct alignas(sizeof(T)) Acc { T v[WIDTH]; };
 struct Piece { int64 segment, begin, end, first, count; };
 
 #define REDUCE_RANGE(acc, segment, begin, end, stride)          \
-  _Pragma("unroll 4") for (int64 j = (begin); j < (end); j += (stride)) \
+  _Pragma("unroll 8") for (int64 j = (begin); j < (end); j += (stride)) \
       report(word, base, op1((acc).v, segment, j PASS1));
 
 #define MERGE_WARP(acc, segment)                        \
@@ -26,7 +27,8 @@ struct Piece { int64 segment, begin, end, first, count; };
     op2((acc).v, other.v, segment PASS2);               \
   }
 
-extern "C" __global__ void __launch_bounds__(THREADS)
+// Eight blocks on a multiprocessor: the loads in flight of a full one are what reaches the bandwidth.
+extern "C" __global__ void __launch_bounds__(THREADS, 8)
 kernel(unsigned long long* word, unsigned long long base, long long segments, const OFFSET* offsets,
        unsigned* state, long long capacity DECLARE0 DECLARE1 DECLARE2 DECLARE3) {
   if (errorflag_skip(word, base)) return;
@@ -42,7 +44,11 @@ kernel(unsigned long long* word, unsigned long long base, long long segments, co
   if (own && end - begin <= SERIAL) {
     Acc acc;
     report(word, base, op0(acc.v, i PASS0));
-    for (int64 j = begin; j < end; j++) report(word, base, op1(acc.v, i, j PASS1));
+    const int length = (int)(end - begin);
+#pragma unroll
+    for (int k = 0; k < AHEAD; k++)
+      if (k < length) report(word, base, op1(acc.v, i, begin + k PASS1));
+    for (int64 j = begin + AHEAD; j < end; j++) report(word, base, op1(acc.v, i, j PASS1));
     report(word, base, op3(acc.v, i PASS3));
   }
   unsigned waiting = __ballot_sync(FULL, own && end - begin > SERIAL);
@@ -64,7 +70,7 @@ kernel(unsigned long long* word, unsigned long long base, long long segments, co
       first = __shfl_sync(FULL, first, 0);
       here = (int64)first + count > capacity;
       if (!here) {
-        Piece* list = (Piece*)(state + 4);
+        Piece* list = (Piece*)(state + 8);
         for (unsigned k = lane; k < count; k += 32) {
           const int64 b = from + (int64)k * PIECE;
           list[first + k] = Piece{segment, b, b + PIECE < to ? b + PIECE : to, first, count};
@@ -88,7 +94,7 @@ pieces(unsigned long long* word, unsigned long long base, long long segments, co
   __shared__ Acc warp_acc[THREADS / 32];
   __shared__ bool shared_last;
   const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-  const Piece* list = (const Piece*)(state + 4);
+  const Piece* list = (const Piece*)(state + 8);
   Acc* partial = (Acc*)(list + capacity);
   unsigned* arrived = (unsigned*)(partial + capacity);
   const int64 listed = state[0];

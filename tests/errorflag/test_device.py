@@ -24,6 +24,12 @@ from primitives import (
 pytestmark = pytest.mark.gpu
 
 
+@pytest.fixture(autouse=True)
+def drained():
+    """No call of an earlier test is pending."""
+    synchronize()
+
+
 @op(errors=("negative", "zero"))
 def check(i, out, x):
     if x[i] < 0:
