@@ -1,24 +1,465 @@
 """ListArray: lists given by starts and stops, which may overlap, leave gaps and be out of order."""
 
-from primitives import offsets_from, op, segmented_transform, transform
+import math
+
+import numpy as np
+
+from primitives import (
+    device_function,
+    offsets_from,
+    op,
+    scan,
+    scratch,
+    segmented_transform,
+    store_int64,
+    transform,
+    upper_bound,
+)
 
 from .._registry import kernel
+
+SLICE_NONE = 2**63 - 1  # a missing start or stop of a slice
+NO_ATTEMPT = 2**63 - 1
+
+
+# Emits of scans, which the kernels below share
+
+
+@op
+def ignore(i, before, after):
+    """For scans of which only the total counts."""
+
+
+@op
+def store_before(i, before, after, offsets):
+    offsets[i] = before
+
+
+@op
+def store_from_first(i, before, after, offsets, starts, length):
+    """Offsets that begin where the first list does."""
+    offsets[i] = before + (starts[0] if length > 0 else 0)
+
+
+# Selecting from every list
+
+
+@device_function
+def regular_at(at, length):
+    """An index, negative ones from the end, as a position in a list; -1 if it is out of range."""
+    regular = at + length if at < 0 else at
+    return regular if 0 <= regular < length else -1
 
 
 @op(errors=("index out of range",))
 def next_at(i, tocarry, fromstarts, fromstops, at):
-    length = fromstops[i] - fromstarts[i]
-    regular = at + length if at < 0 else at
-    if not 0 <= regular < length:
+    regular = regular_at(at, fromstops[i] - fromstarts[i])
+    if regular < 0:
         tocarry[i] = 0
         return 1, at
     tocarry[i] = fromstarts[i] + regular
 
 
+@op(errors=("index out of range",))
+def next_at_array(i, tocarry, fromstarts, fromstops, at):
+    regular = regular_at(at[0], fromstops[i] - fromstarts[i])
+    if regular < 0:
+        tocarry[i] = 0
+        return 1, at[0]
+    tocarry[i] = fromstarts[i] + regular
+
+
 @kernel("awkward_ListArray_getitem_next_at")
 def getitem_next_at(tocarry, fromstarts, fromstops, lenstarts, at):
-    """``array[:, at]``: one launch."""
-    transform(next_at, lenstarts, tocarry, fromstarts, fromstops, at)
+    """``array[:, at]``: one launch. awkward's slices make `at` an array without dimensions."""
+    found = next_at if isinstance(at, (int, np.integer)) else next_at_array
+    transform(found, lenstarts, tocarry, fromstarts, fromstops, at)
+
+
+@op(errors=("stops[i] < starts[i]", "stops[i] > len(content)", "index out of range"))
+def next_array(i, tocarry, toadvanced, starts, stops, fromarray, lenarray, lencontent):
+    outer = i // max(lenarray, 1)
+    j = i - outer * lenarray
+    if j < lenarray:
+        tocarry[i] = 0
+        toadvanced[i] = j
+    length = stops[outer] - starts[outer]
+    if length < 0:
+        return 1, NO_ATTEMPT, outer
+    if length != 0 and stops[outer] > lencontent:
+        return 2, NO_ATTEMPT, outer
+    if j < lenarray:
+        regular = regular_at(fromarray[j], length)
+        if regular < 0:
+            return 3, fromarray[j], outer
+        tocarry[i] = starts[outer] + regular
+
+
+@kernel("awkward_ListArray_getitem_next_array")
+def getitem_next_array(
+    tocarry, toadvanced, fromstarts, fromstops, fromarray, lenstarts, lenarray, lencontent
+):
+    """``array[:, fromarray]``: one launch, over lists and indexes; lists are checked if there is no index."""
+    n = lenstarts * max(lenarray, 1)
+    transform(
+        next_array, n, tocarry, toadvanced, fromstarts, fromstops, fromarray, lenarray, lencontent
+    )
+
+
+@op(errors=("stops[i] < starts[i]", "stops[i] > len(content)", "index out of range"))
+def next_array_advanced(
+    i, tocarry, toadvanced, starts, stops, fromarray, fromadvanced, lencontent
+):
+    tocarry[i] = 0
+    toadvanced[i] = i
+    length = stops[i] - starts[i]
+    if length < 0:
+        return 1
+    if length != 0 and stops[i] > lencontent:
+        return 2
+    at = fromarray[fromadvanced[i]]
+    regular = regular_at(at, length)
+    if regular < 0:
+        return 3, at
+    tocarry[i] = starts[i] + regular
+
+
+@kernel("awkward_ListArray_getitem_next_array_advanced")
+def getitem_next_array_advanced(
+    tocarry, toadvanced, fromstarts, fromstops, fromarray, fromadvanced, lenstarts, lencontent
+):
+    """``array[rows, fromarray]``, one element of every list: one launch."""
+    transform(
+        next_array_advanced,
+        lenstarts,
+        tocarry,
+        toadvanced,
+        fromstarts,
+        fromstops,
+        fromarray,
+        fromadvanced,
+        lencontent,
+    )
+
+
+# Slicing every list
+
+
+@device_function
+def slice_bound(at, length, step, none_is_low):
+    """The start or stop of a slice as a position in a list, -1 and `length` included where they make sense."""
+    low = 0 if step > 0 else -1
+    high = low + length
+    if at == SLICE_NONE:
+        return low if none_is_low else high
+    return min(max(at + length if at < 0 else at, low), high)
+
+
+@device_function
+def slice_length(length, start, stop, step):
+    first = slice_bound(start, length, step, step > 0)
+    last = slice_bound(stop, length, step, step < 0)
+    if step > 0:
+        return (last - first - 1) // step + 1 if last > first else 0
+    return (last - first + 1) // step + 1 if last < first else 0
+
+
+@op
+def sliced_length(i, count, fromstarts, fromstops, start, stop, step):
+    count[0] = slice_length(fromstops[i] - fromstarts[i], start, stop, step)
+
+
+@op
+def sliced_element(segment, position, local, tocarry, fromstarts, fromstops, start, step):
+    first = slice_bound(start, fromstops[segment] - fromstarts[segment], step, step > 0)
+    tocarry[position] = fromstarts[segment] + first + local * step
+
+
+@kernel("awkward_ListArray_getitem_next_range")
+def getitem_next_range(tooffsets, tocarry, fromstarts, fromstops, lenstarts, start, stop, step):
+    """``array[:, start:stop:step]``: two launches, offsets from sliced lengths, then their elements."""
+    offsets_from((sliced_length, fromstarts, fromstops, start, stop, step), lenstarts, tooffsets)
+    segmented_transform(
+        tooffsets,
+        tocarry.shape[0],
+        sliced_element,
+        tocarry,
+        fromstarts,
+        fromstops,
+        start,
+        step,
+        segments=lenstarts,
+    )
+
+
+@kernel("awkward_ListArray_getitem_next_range_carrylength")
+def getitem_next_range_carrylength(
+    carrylength, fromstarts, fromstops, lenstarts, start, stop, step
+):
+    """Number of elements in ``array[:, start:stop:step]``: one launch."""
+    count = (sliced_length, fromstarts, fromstops, start, stop, step)
+    scan(lenstarts, count, (ignore,), total=carrylength)
+
+
+@op
+def covered_length(i, total, offsets, length):
+    total[0] = offsets[length] - offsets[0] if length > 0 else 0
+
+
+@kernel("awkward_ListArray_getitem_next_range_counts")
+def getitem_next_range_counts(total, fromoffsets, lenstarts):
+    """Number of elements between the first and the last offset: one launch."""
+    transform(covered_length, 1, total, fromoffsets, lenstarts)
+
+
+@op
+def spread(segment, position, local, out, values):
+    out[position] = values[segment]
+
+
+@kernel("awkward_ListArray_getitem_next_range_spreadadvanced")
+def getitem_next_range_spreadadvanced(toadvanced, fromadvanced, fromoffsets, lenstarts):
+    """Repeats a list's value for each of its elements: one launch, balanced over elements."""
+    segmented_transform(
+        fromoffsets, toadvanced.shape[0], spread, toadvanced, fromadvanced, segments=lenstarts
+    )
+
+
+# Slicing every list by a list of its own
+
+
+@op
+def jagged_length(i, count, slicestarts, slicestops, sliceinnerlen):
+    length = slicestops[i] - slicestarts[i]
+    broken = length != 0 and (length < 0 or slicestops[i] > sliceinnerlen)
+    count[0] = 1 if broken else length
+
+
+@op(
+    errors=(
+        "jagged slice's stops[i] < starts[i]",
+        "jagged slice's offsets extend beyond its content",
+        "stops[i] < starts[i]",
+        "stops[i] > len(content)",
+        "index out of range",
+    )
+)
+def jagged_element(
+    segment, position, local, tocarry, capacity, slicestarts, slicestops, sliceindex,
+    sliceinnerlen, starts, stops, contentlen,
+):  # fmt: skip
+    if position < capacity:
+        tocarry[position] = 0
+    if slicestops[segment] < slicestarts[segment]:
+        return 1
+    if slicestops[segment] > sliceinnerlen:
+        return 2, slicestops[segment]
+    length = stops[segment] - starts[segment]
+    if length < 0:
+        return 3
+    if length != 0 and stops[segment] > contentlen:
+        return 4
+    at = sliceindex[slicestarts[segment] + local]
+    regular = regular_at(at, length)
+    if regular < 0:
+        return 5, at
+    if position < capacity:
+        tocarry[position] = starts[segment] + regular
+
+
+@kernel("awkward_ListArray_getitem_jagged_apply")
+def getitem_jagged_apply(
+    tooffsets, tocarry, slicestarts, slicestops, sliceouterlen, sliceindex, sliceinnerlen,
+    fromstarts, fromstops, contentlen,
+):  # fmt: skip
+    """``array[jagged indexes]``: two launches, offsets from the slices' lengths, then their elements.
+
+    All errors are reported by the second, where those of lists and of elements meet in order. A broken
+    slice has no elements that could report it, so it counts as one; the first of them follows valid
+    elements, hence one element more than the output has.
+    """
+    count = (jagged_length, slicestarts, slicestops, sliceinnerlen)
+    offsets_from(count, sliceouterlen, tooffsets)
+    capacity = tocarry.shape[0]
+    segmented_transform(
+        tooffsets,
+        capacity + 1,
+        jagged_element,
+        tocarry,
+        capacity,
+        slicestarts,
+        slicestops,
+        sliceindex,
+        sliceinnerlen,
+        fromstarts,
+        fromstops,
+        contentlen,
+        segments=sliceouterlen,
+    )
+
+
+@op
+def any_length(i, count, starts, stops, length):
+    if i < length:
+        count[0] = stops[i] - starts[i]
+
+
+@kernel("awkward_ListArray_getitem_jagged_carrylen")
+def getitem_jagged_carrylen(carrylen, slicestarts, slicestops, sliceouterlen):
+    """Number of elements in all slices: one launch."""
+    count = (any_length, slicestarts, slicestops, sliceouterlen)
+    scan(sliceouterlen, count, (ignore,), total=carrylen)
+
+
+@op(errors=("jagged slice inner length differs from array inner length",))
+def common_length(i, count, slicestarts, slicestops, fromstarts, fromstops, length):
+    if i < length:
+        slicecount = slicestops[i] - slicestarts[i]
+        if slicecount != fromstops[i] - fromstarts[i]:
+            return 1
+        count[0] = slicecount
+
+
+@kernel("awkward_ListArray_getitem_jagged_descend")
+def getitem_jagged_descend(
+    tooffsets, slicestarts, slicestops, sliceouterlen, fromstarts, fromstops
+):
+    """Offsets of lists that the slice has too, from its first start: one launch."""
+    n = sliceouterlen
+    scan(
+        n + 1,
+        (common_length, slicestarts, slicestops, fromstarts, fromstops, n),
+        (store_from_first, tooffsets, slicestarts, n),
+    )
+
+
+@op(errors=("stops[i] < starts[i]", "cannot fit jagged slice into nested list"))
+def expand(i, multistarts, multistops, singleoffsets, tocarry, starts, stops, jaggedsize):
+    outer = i // max(jaggedsize, 1)
+    j = i - outer * jaggedsize
+    if j < jaggedsize:
+        multistarts[i] = singleoffsets[j]
+        multistops[i] = singleoffsets[j + 1]
+        tocarry[i] = 0
+    length = stops[outer] - starts[outer]
+    if length < 0:
+        return 1, NO_ATTEMPT, outer
+    if length != jaggedsize:
+        return 2, NO_ATTEMPT, outer
+    if j < jaggedsize:
+        tocarry[i] = starts[outer] + j
+
+
+@kernel("awkward_ListArray_getitem_jagged_expand")
+def getitem_jagged_expand(
+    multistarts, multistops, singleoffsets, tocarry, fromstarts, fromstops, jaggedsize, length
+):
+    """One jagged slice repeated for every list of its length: one launch, over elements."""
+    n = length * max(jaggedsize, 1)
+    transform(
+        expand,
+        n,
+        multistarts,
+        multistops,
+        singleoffsets,
+        tocarry,
+        fromstarts,
+        fromstops,
+        jaggedsize,
+    )
+
+
+@op
+def is_valid(j, count, missing, length):
+    if j < length and missing[j] >= 0:
+        count[0] = 1
+
+
+@op(
+    errors=(
+        "jagged slice's stops[i] < starts[i]",
+        "jagged slice's offsets extend beyond its content",
+    )
+)
+def checked_valid(i, count, slicestarts, slicestops, valid_before, missinglength):
+    start = slicestarts[i]
+    stop = slicestops[i]
+    if start != stop:
+        if stop < start:
+            return 1
+        if stop > missinglength:
+            return 2, stop
+        count[0] = valid_before[stop] - valid_before[start]
+
+
+@kernel("awkward_ListArray_getitem_jagged_numvalid")
+def getitem_jagged_numvalid(numvalid, slicestarts, slicestops, length, missing, missinglength):
+    """Number of valid elements in all slices: two launches, a running count of valid elements, then a
+    difference of two of its values for every slice."""
+    valid_before = scratch(missing, missinglength + 1, "int64")
+    scan(missinglength + 1, (is_valid, missing, missinglength), (store_before, valid_before))
+    count = (checked_valid, slicestarts, slicestops, valid_before, missinglength)
+    scan(length, count, (ignore,), total=numvalid)
+
+
+@op
+def store_valid(j, before, after, valid_before, positions):
+    valid_before[j] = before
+    if after != before:
+        positions[before] = j
+
+
+@op
+def valid_length(i, count, slicestarts, slicestops, length, valid_before):
+    if i < length and slicestops[i] > slicestarts[i]:
+        count[0] = valid_before[slicestops[i]] - valid_before[slicestarts[i]]
+
+
+@op
+def valid_element(
+    segment, position, local, tocarry, tosmalloffsets, slicestarts, valid_before, positions
+):
+    found = positions[valid_before[slicestarts[segment]] + local]
+    tocarry[position - tosmalloffsets[0]] = found
+
+
+@kernel("awkward_ListArray_getitem_jagged_shrink")
+def getitem_jagged_shrink(
+    tocarry, tosmalloffsets, tolargeoffsets, slicestarts, slicestops, length, missing
+):
+    """The valid elements of all slices, with offsets for those and for all: four launches.
+
+    The valid elements of `missing` in order, and how many of them come before each element; the two
+    kinds of offsets; then the valid elements of every slice are a range of the valid elements.
+    """
+    n = missing.shape[0]
+    valid_before = scratch(missing, n + 1, "int64")
+    positions = scratch(missing, n, "int64")
+    scan(n + 1, (is_valid, missing, n), (store_valid, valid_before, positions))
+    scan(
+        length + 1,
+        (valid_length, slicestarts, slicestops, length, valid_before),
+        (store_from_first, tosmalloffsets, slicestarts, length),
+    )
+    scan(
+        length + 1,
+        (any_length, slicestarts, slicestops, length),
+        (store_from_first, tolargeoffsets, slicestarts, length),
+    )
+    segmented_transform(
+        tosmalloffsets,
+        tocarry.shape[0],
+        valid_element,
+        tocarry,
+        tosmalloffsets,
+        slicestarts,
+        valid_before,
+        positions,
+        segments=length,
+    )
+
+
+# Offsets, positions and bounds
 
 
 @op
@@ -45,6 +486,70 @@ def compact_offsets(tooffsets, fromstarts, fromstops, length):
     offsets_from((list_length, fromstarts, fromstops), length, tooffsets)
 
 
+@op(
+    errors=(
+        "stops[i] > len(content)",
+        "broadcast's offsets must be monotonically increasing",
+        "cannot broadcast nested list",
+    )
+)
+def check_broadcast(i, fromoffsets, fromstarts, fromstops, lencontent):
+    length = fromstops[i] - fromstarts[i]
+    if length != 0 and fromstops[i] > lencontent:
+        return 1, fromstops[i]
+    count = fromoffsets[i + 1] - fromoffsets[i]
+    if count < 0:
+        return 2
+    if count != length:
+        return 3
+
+
+@op
+def list_element(segment, position, local, tocarry, fromoffsets, fromstarts):
+    tocarry[position - fromoffsets[0]] = fromstarts[segment] + local
+
+
+@kernel("awkward_ListArray_broadcast_tooffsets")
+def broadcast_tooffsets(tocarry, fromoffsets, offsetslength, fromstarts, fromstops, lencontent):
+    """The elements of lists that must have the lengths of other offsets: two launches, checks of the
+    lists, then their elements."""
+    n = max(offsetslength - 1, 0)
+    transform(check_broadcast, n, fromoffsets, fromstarts, fromstops, lencontent)
+    segmented_transform(
+        fromoffsets,
+        tocarry.shape[0],
+        list_element,
+        tocarry,
+        fromoffsets,
+        fromstarts,
+        segments=n,
+    )
+
+
+@op
+def shift_list(
+    i, tostarts, tostartsoffset, tostops, tostopsoffset, fromstarts, fromstops, base
+):
+    tostarts[tostartsoffset + i] = fromstarts[i] + base
+    tostops[tostopsoffset + i] = fromstops[i] + base
+
+
+@kernel("awkward_ListArray_fill")
+def fill(tostarts, tostartsoffset, tostops, tostopsoffset, fromstarts, fromstops, length, base):
+    """Appends lists whose content is appended at `base`: one launch."""
+    transform(
+        shift_list,
+        length,
+        tostarts,
+        tostartsoffset,
+        tostops,
+        tostopsoffset,
+        fromstarts,
+        fromstops,
+        base,
+    )
+
+
 @op(errors=("start[i] > stop[i]", "start[i] < 0", "stop[i] > len(content)"))
 def check_bounds(i, starts, stops, lencontent):
     if starts[i] != stops[i]:
@@ -60,3 +565,164 @@ def check_bounds(i, starts, stops, lencontent):
 def validity(starts, stops, length, lencontent):
     """Whether all lists lie inside the content: one launch."""
     transform(check_bounds, length, starts, stops, lencontent)
+
+
+# Padding. Where lists are given by offsets, these are both `starts` and `stops`, and `shift` is 1.
+
+
+@op
+def length_or_zero(i, shortest, fromstarts, fromstops, lenstarts):
+    shortest[0] = fromstops[i] - fromstarts[i] if i < lenstarts else 0
+
+
+@kernel("awkward_ListArray_min_range")
+def min_range(tomin, fromstarts, fromstops, lenstarts):
+    """Length of the shortest list, 0 if there is none: one launch."""
+    shortest = (length_or_zero, fromstarts, fromstops, lenstarts)
+    scan(max(lenstarts, 1), shortest, (ignore,), total=tomin, combine="minimum")
+
+
+@op
+def padded_length(i, count, starts, stops, shift, length, target):
+    if i < length:
+        count[0] = max(stops[i + shift] - starts[i], target)
+
+
+@op
+def padded_element(segment, position, local, toindex, starts, stops, shift):
+    length = stops[segment + shift] - starts[segment]
+    toindex[position] = starts[segment] + local if local < length else -1
+
+
+@kernel("awkward_ListArray_rpad_and_clip_length_axis1")
+def rpad_and_clip_length_axis1(tomin, fromstarts, fromstops, target, lenstarts):
+    """Number of elements when lists shorter than `target` are padded: one launch."""
+    count = (padded_length, fromstarts, fromstops, 0, lenstarts, target)
+    scan(lenstarts, count, (ignore,), total=tomin)
+
+
+@op
+def store_list(i, before, after, offsets, tostarts, tostops, length):
+    offsets[i] = before
+    if i < length:
+        tostarts[i] = before
+        tostops[i] = after
+
+
+@kernel("awkward_ListArray_rpad_axis1")
+def rpad_axis1(toindex, fromstarts, fromstops, tostarts, tostops, target, length):
+    """Pads lists shorter than `target` with None: two launches, a scan of the padded lengths, then the
+    elements."""
+    offsets = scratch(toindex, length + 1, "int64")
+    scan(
+        length + 1,
+        (padded_length, fromstarts, fromstops, 0, length, target),
+        (store_list, offsets, tostarts, tostops, length),
+    )
+    segmented_transform(
+        offsets, toindex.shape[0], padded_element, toindex, fromstarts, fromstops, 0
+    )
+
+
+# Combinations
+
+# Threads that share all combinations: what fills a large GPU.
+COMBINATION_WORKERS = 1 << 18
+
+
+@device_function
+def binomial(m, k):
+    """The number of subsets of k of m elements."""
+    if k > m:
+        return 0
+    smaller = min(k, m - k)
+    result = 1
+    for j in range(1, smaller + 1):
+        result = result * (m - smaller + j) // j
+    return result
+
+
+@device_function
+def largest_binomial(rank, k, high):
+    """The largest m below `high` for which no more than `rank` subsets of k exist."""
+    if k == 1:
+        return rank
+    if k == 2:
+        m = np.int64((1.0 + math.sqrt(1.0 + 8.0 * rank)) / 2.0)
+        if m * (m - 1) // 2 > rank:
+            m -= 1
+        elif m * (m + 1) // 2 <= rank:
+            m += 1
+        return m
+    low = k - 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        if binomial(middle, k) <= rank:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+@op
+def combinations_of_list(i, count, n, replacement, starts, stops, length):
+    if i < length:
+        size = stops[i] - starts[i]
+        count[0] = binomial(size + n - 1 if replacement else size, n)
+
+
+@kernel("awkward_ListArray_combinations_length")
+def combinations_length(totallen, tooffsets, n, replacement, starts, stops, length):
+    """Offsets and number of all lists' combinations of n elements: one launch."""
+    scan(
+        length + 1,
+        (combinations_of_list, n, replacement, starts, stops, length),
+        (store_before, tooffsets),
+        total=totallen,
+    )
+
+
+@op
+def write_combinations(
+    worker, workers, tocarry, offsets, length, n, replacement, starts, stops
+):
+    segment = 0
+    for position in range(worker, offsets[length], workers):
+        segment = upper_bound(offsets, segment, length + 1, position) - 1
+        size = stops[segment] - starts[segment] + (n - 1 if replacement else 0)
+        # Counted from the last combination, of which the complements of the indexes are the digits in the
+        # combinatorial number system: https://en.wikipedia.org/wiki/Combinatorial_number_system
+        rank = offsets[segment + 1] - 1 - position
+        digit = size
+        for k in range(n):
+            digit = largest_binomial(rank, n - k, digit)
+            rank -= binomial(digit, n - k)
+            index = size - 1 - digit - (k if replacement else 0)
+            store_int64(tocarry[k], position, starts[segment] + index)
+
+
+@kernel("awkward_ListArray_combinations")
+def combinations(tocarry, toindex, fromindex, n, replacement, starts, stops, length):
+    """All lists' combinations of n elements, in lexicographic order: two launches.
+
+    Offsets are counted again, then every combination is made from its number in its list. How many
+    there are is known on the device only, so a fixed number of threads shares them.
+    """
+    offsets = scratch(toindex, length + 1, "int64")
+    scan(
+        length + 1,
+        (combinations_of_list, n, replacement, starts, stops, length),
+        (store_before, offsets),
+    )
+    transform(
+        write_combinations,
+        COMBINATION_WORKERS,
+        COMBINATION_WORKERS,
+        tocarry,
+        offsets,
+        length,
+        n,
+        replacement,
+        starts,
+        stops,
+    )
