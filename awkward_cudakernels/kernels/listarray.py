@@ -99,7 +99,8 @@ def next_array(i, tocarry, toadvanced, starts, stops, fromarray, lenarray, lenco
 def getitem_next_array(
     tocarry, toadvanced, fromstarts, fromstops, fromarray, lenstarts, lenarray, lencontent
 ):
-    """``array[:, fromarray]``: one launch, over lists and indexes; lists are checked if there is no index."""
+    """``array[:, fromarray]``: one launch, over lists and indexes; lists are checked if there is no
+    index."""
     n = lenstarts * max(lenarray, 1)
     transform(
         next_array, n, tocarry, toadvanced, fromstarts, fromstops, fromarray, lenarray, lencontent
@@ -107,9 +108,7 @@ def getitem_next_array(
 
 
 @op(errors=("stops[i] < starts[i]", "stops[i] > len(content)", "index out of range"))
-def next_array_advanced(
-    i, tocarry, toadvanced, starts, stops, fromarray, fromadvanced, lencontent
-):
+def next_array_advanced(i, tocarry, toadvanced, starts, stops, fromarray, fromadvanced, lencontent):
     tocarry[i] = 0
     toadvanced[i] = i
     length = stops[i] - starts[i]
@@ -147,7 +146,8 @@ def getitem_next_array_advanced(
 
 @device_function
 def slice_bound(at, length, step, none_is_low):
-    """The start or stop of a slice as a position in a list, -1 and `length` included where they make sense."""
+    """The start or stop of a slice as a position in a list, -1 and `length` included where they
+    make sense."""
     low = 0 if step > 0 else -1
     high = low + length
     if at == SLICE_NONE:
@@ -177,7 +177,8 @@ def sliced_element(segment, position, local, tocarry, fromstarts, fromstops, sta
 
 @kernel("awkward_ListArray_getitem_next_range")
 def getitem_next_range(tooffsets, tocarry, fromstarts, fromstops, lenstarts, start, stop, step):
-    """``array[:, start:stop:step]``: two launches, offsets from sliced lengths, then their elements."""
+    """``array[:, start:stop:step]``: two launches, offsets from sliced lengths, then their
+    elements."""
     offsets_from((sliced_length, fromstarts, fromstops, start, stop, step), lenstarts, tooffsets)
     segmented_transform(
         tooffsets,
@@ -272,11 +273,12 @@ def getitem_jagged_apply(
     tooffsets, tocarry, slicestarts, slicestops, sliceouterlen, sliceindex, sliceinnerlen,
     fromstarts, fromstops, contentlen,
 ):  # fmt: skip
-    """``array[jagged indexes]``: two launches, offsets from the slices' lengths, then their elements.
+    """``array[jagged indexes]``: two launches, offsets from the slices' lengths, then their
+    elements.
 
-    All errors are reported by the second, where those of lists and of elements meet in order. A broken
-    slice has no elements that could report it, so it counts as one; the first of them follows valid
-    elements, hence one element more than the output has.
+    All errors are reported by the second, where those of lists and of elements meet in order. A
+    broken slice has no elements that could report it, so it counts as one; the first of them
+    follows valid elements, hence one element more than the output has.
     """
     count = (jagged_length, slicestarts, slicestops, sliceinnerlen)
     offsets_from(count, sliceouterlen, tooffsets)
@@ -394,8 +396,8 @@ def checked_valid(i, count, slicestarts, slicestops, valid_before, missinglength
 
 @kernel("awkward_ListArray_getitem_jagged_numvalid")
 def getitem_jagged_numvalid(numvalid, slicestarts, slicestops, length, missing, missinglength):
-    """Number of valid elements in all slices: two launches, a running count of valid elements, then a
-    difference of two of its values for every slice."""
+    """Number of valid elements in all slices: two launches, a running count of valid elements, then
+    a difference of two of its values for every slice."""
     valid_before = scratch(missing, missinglength + 1, "int64")
     scan(missinglength + 1, (is_valid, missing, missinglength), (store_before, valid_before))
     count = (checked_valid, slicestarts, slicestops, valid_before, missinglength)
@@ -511,8 +513,8 @@ def list_element(segment, position, local, tocarry, fromoffsets, fromstarts):
 
 @kernel("awkward_ListArray_broadcast_tooffsets")
 def broadcast_tooffsets(tocarry, fromoffsets, offsetslength, fromstarts, fromstops, lencontent):
-    """The elements of lists that must have the lengths of other offsets: two launches, checks of the
-    lists, then their elements."""
+    """The elements of lists that must have the lengths of other offsets: two launches, checks of
+    the lists, then their elements."""
     n = max(offsetslength - 1, 0)
     transform(check_broadcast, n, fromoffsets, fromstarts, fromstops, lencontent)
     segmented_transform(
@@ -527,9 +529,7 @@ def broadcast_tooffsets(tocarry, fromoffsets, offsetslength, fromstarts, fromsto
 
 
 @op
-def shift_list(
-    i, tostarts, tostartsoffset, tostops, tostopsoffset, fromstarts, fromstops, base
-):
+def shift_list(i, tostarts, tostartsoffset, tostops, tostopsoffset, fromstarts, fromstops, base):
     tostarts[tostartsoffset + i] = fromstarts[i] + base
     tostops[tostopsoffset + i] = fromstops[i] + base
 
@@ -611,8 +611,8 @@ def store_list(i, before, after, offsets, tostarts, tostops, length):
 
 @kernel("awkward_ListArray_rpad_axis1")
 def rpad_axis1(toindex, fromstarts, fromstops, tostarts, tostops, target, length):
-    """Pads lists shorter than `target` with None: two launches, a scan of the padded lengths, then the
-    elements."""
+    """Pads lists shorter than `target` with None: two launches, a scan of the padded lengths, then
+    the elements."""
     offsets = scratch(toindex, length + 1, "int64")
     scan(
         length + 1,
@@ -683,15 +683,14 @@ def combinations_length(totallen, tooffsets, n, replacement, starts, stops, leng
 
 
 @op
-def write_combinations(
-    worker, workers, tocarry, offsets, length, n, replacement, starts, stops
-):
+def write_combinations(worker, workers, tocarry, offsets, length, n, replacement, starts, stops):
     segment = 0
     for position in range(worker, offsets[length], workers):
         segment = upper_bound(offsets, segment, length + 1, position) - 1
         size = stops[segment] - starts[segment] + (n - 1 if replacement else 0)
-        # Counted from the last combination, of which the complements of the indexes are the digits in the
-        # combinatorial number system: https://en.wikipedia.org/wiki/Combinatorial_number_system
+        # Counted from the last combination, of which the complements of the indexes are digits in
+        # the combinatorial number system:
+        # https://en.wikipedia.org/wiki/Combinatorial_number_system
         rank = offsets[segment + 1] - 1 - position
         digit = size
         for k in range(n):

@@ -1,4 +1,5 @@
-"""ListOffsetArray: lists laid end to end, given by offsets; and how reductions across lists see them."""
+"""ListOffsetArray: lists laid end to end, given by offsets; and how reductions across lists see
+them."""
 
 from primitives import (
     device_function,
@@ -37,8 +38,8 @@ def without_nones(i, tooffsets, nones_before, fromoffsets, length_offsets, lengt
 
 @kernel("awkward_ListOffsetArray_drop_none_indexes")
 def drop_none_indexes(tooffsets, noneindexes, fromoffsets, length_offsets, length_indexes):
-    """Offsets of lists whose missing elements are left out: two launches, a running count of those, then
-    the offsets."""
+    """Offsets of lists whose missing elements are left out: two launches, a running count of those,
+    then the offsets."""
     n = length_indexes
     nones_before = scratch(tooffsets, n + 1, "int64")
     scan(n + 1, (is_none, noneindexes, n), (store_before, nones_before))
@@ -93,8 +94,8 @@ def rpad_length_axis1(tooffsets, fromoffsets, fromlength, target, tolength):
 
 @kernel("awkward_ListOffsetArray_rpad_axis1")
 def rpad_axis1(toindex, fromoffsets, fromlength, target):
-    """Pads lists shorter than `target` with None: two launches, offsets of the padded lists, then their
-    elements."""
+    """Pads lists shorter than `target` with None: two launches, offsets of the padded lists, then
+    their elements."""
     offsets = scratch(toindex, fromlength + 1, "int64")
     count = (padded_length, fromoffsets, fromoffsets, 1, fromlength, target)
     scan(fromlength + 1, count, (store_before, offsets))
@@ -170,13 +171,14 @@ def reduce_nonlocal_maxcount(maxcount, offsetscopy, offsets, length):
     )
 
 
-# How many cells of a table are as cheap to compact as one element is to sort: a guess, not measured.
+# How many cells of a table cost as much to compact as one element to sort: a guess, unmeasured.
 CELLS_PER_ELEMENT = 16
 
 
 @device_function
 def cell_at(i, outer_offsets, outlength, maxcount):
-    """Row, column and bin of a cell, ordered by bin, column and row, where every bin has one row more."""
+    """Row, column and bin of a cell, ordered by bin, column and row, where every bin has one row
+    more."""
     outer = 0
     high = outlength
     while high - outer > 1:
@@ -212,9 +214,7 @@ def store_cell(
 
 
 @op
-def start_sorting(
-    i, columns, binoffsets, offsets, length, outer_offsets, outlength, nextlen
-):
+def start_sorting(i, columns, binoffsets, offsets, length, outer_offsets, outlength, nextlen):
     base = offsets[outer_offsets[0]]
     if i <= outlength:
         binoffsets[i] = offsets[outer_offsets[i]] - base
@@ -229,7 +229,16 @@ def is_earlier_column(left, right, result, columns):
 
 @op
 def finish_sorting(
-    i, nextcarry, nextoffsets, order, columns, binoffsets, offsets, outer_offsets, outlength, maxcount
+    i,
+    nextcarry,
+    nextoffsets,
+    order,
+    columns,
+    binoffsets,
+    offsets,
+    outer_offsets,
+    outlength,
+    maxcount,
 ):
     if i < binoffsets[outlength]:
         nextcarry[i] = offsets[outer_offsets[0]] + order[i]
@@ -268,11 +277,13 @@ def reduce_nonlocal_preparenext(
     nextcarry, nextoffsets, nextlen, maxnextparents, distincts, distinctslen, offsetscopy, offsets,
     length, outer_offsets, outlength, maxcount,
 ):  # fmt: skip
-    """Elements by bin, column and row: two launches, or five if few rows are as long as the longest.
+    """Elements by bin, column and row: two launches, or five if few rows are as long as the
+    longest.
 
-    Of the table with `maxcount` columns, the filled cells are compacted in the order of the output, and
-    the offsets of columns fall out. If the table is mostly empty, the elements of every bin are sorted
-    by column instead, and the columns searched for their ends. Then the filled columns are noted.
+    Of the table with `maxcount` columns, the filled cells are compacted in the order of the output,
+    and the offsets of columns fall out. If the table is mostly empty, the elements of every bin are
+    sorted by column instead, and the columns searched for their ends. Then the filled columns are
+    noted.
     """
     columns = outlength * maxcount
     cells = (length + outlength) * maxcount
@@ -312,9 +323,7 @@ def reduce_nonlocal_preparenext(
 
 
 @op
-def first_of_column(
-    j, first, nextshifts, nextcarry, offsets, length, outer_offsets, outlength
-):
+def first_of_column(j, first, nextshifts, nextcarry, offsets, length, outer_offsets, outlength):
     row = upper_bound(offsets, 0, length + 1, nextcarry[j]) - 1
     start = outer_offsets[upper_bound(outer_offsets, 0, outlength + 1, row) - 1]
     nextshifts[j] = row - start - j
@@ -336,11 +345,12 @@ def reduce_nonlocal_nextshifts(
     nummissing, missing, nextshifts, offsets, length, starts, outer_offsets, outlength, maxcount,
     nextlen, nextcarry,
 ):  # fmt: skip
-    """For every carried element, how many rows before its own in its bin end before its column: one launch.
+    """For every carried element, how many rows before its own in its bin end before its column: one
+    launch.
 
-    Those are the rows before it, less the elements before it in its column. `nextcarry` has the columns
-    in order, rows ascending in each: a column starts where rows do not ascend within a bin, and a
-    running maximum of starts tells every element its own. The two workspaces are not used.
+    Those are the rows before it, less the elements before it in its column. `nextcarry` has the
+    columns in order, rows ascending in each: a column starts where rows do not ascend within a bin,
+    and a running maximum of starts tells every element its own. The two workspaces are not used.
     """
     scan(
         nextlen,
@@ -384,7 +394,8 @@ def store_empty(i, outstarts, outstops):
 
 @kernel("awkward_ListOffsetArray_reduce_nonlocal_outstartsstops_64")
 def reduce_nonlocal_outstartsstops(outstarts, outstops, distincts, lendistincts, outlength):
-    """For every bin, its columns up to the last filled one: one launch, a running maximum of those."""
+    """For every bin, its columns up to the last filled one: one launch, a running maximum of
+    those."""
     if outlength > 0 and lendistincts >= outlength:
         scan(
             lendistincts,
@@ -406,7 +417,8 @@ def store_whole(i, offsets, length):
 
 @kernel("awkward_ListOffsetArray_local_preparenext_64")
 def local_preparenext(tocarry, fromindex, length):
-    """The order that sorts an index: three launches, the offsets of a single segment, then its order."""
+    """The order that sorts an index: three launches, the offsets of a single segment, then its
+    order."""
     offsets = scratch(tocarry, 2, "int64")
     transform(store_whole, 2, offsets, length)
     segmented_argsort(offsets, tocarry, order_of(fromindex), elements=length)
