@@ -11,6 +11,7 @@ from primitives import (
 )
 
 from .._registry import kernel
+from .listarray import ignore
 from .reducers import merge_pair, start_pair
 
 
@@ -52,11 +53,6 @@ def range_length(i, value, fromstarts, fromstops):
 
 
 @op
-def emit_nothing(i, before, after):
-    pass
-
-
-@op
 def pair_of_equal_lengths(i, value, fromstarts, fromstops, n, elements):
     value[0] = -1
     after = n - 1 - i
@@ -92,9 +88,9 @@ def subrange_equal(tmpptr, fromstarts, fromstops, length, toequal):
     n = max(length - 1, 0)
     elements = scratch(tmpptr, 1, "int64")
     pair = scratch(tmpptr, 1, "int64")
-    scan(n, (range_length, fromstarts, fromstops), (emit_nothing,), total=elements)
+    scan(n, (range_length, fromstarts, fromstops), (ignore,), total=elements)
     find = (pair_of_equal_lengths, fromstarts, fromstops, n, elements)
-    scan(n, find, (emit_nothing,), total=pair, combine="maximum")
+    scan(n, find, (ignore,), total=pair, combine="maximum")
     last = max(tmpptr.shape[0] - 1, 0)
     compare = (element_differs, tmpptr, fromstarts, fromstops, n, pair)
     scan(last + 1, compare, (store_equal, toequal, n, pair, last))
@@ -194,7 +190,7 @@ def prepare_utf8_to_utf32_padded(fromptr, fromoffsets, offsetslength, outmaxcode
     counts = scratch(fromptr, lists, "int64")
     _count_characters(counts, fromptr, fromoffsets, lists, False)
     count = (count_of_list, counts, lists)
-    scan(max(lists, 1), count, (emit_nothing,), total=outmaxcodepoints, combine="maximum")
+    scan(max(lists, 1), count, (ignore,), total=outmaxcodepoints, combine="maximum")
 
 
 @op
