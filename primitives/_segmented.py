@@ -11,7 +11,7 @@ from ._op import op
 from ._run import run
 from ._template import Slot, Template
 
-_TRANSFORM_TILE = 1024  # elements per block, as in device/segmented_transform.cuh
+_TRANSFORM_TILE = 4096  # elements per block, as in device/segmented_transform.cuh
 _PIECE = 8192  # the longest segment that one warp reduces, as in device/segmented_reduce.cuh
 _GROUP_MEAN = 24  # mean length from which every segment has its own warp
 _MAX_WIDTH = 8  # values in an accumulator

@@ -14,7 +14,7 @@ from ._template import Slot, Template
 from ._transform import transform
 
 _CHUNK = 32  # the longest segment that needs no merging, as in device/segmented_argsort.cuh
-_TILE = 1024  # elements per block, likewise
+_TILE = 2048  # elements per block, likewise
 
 _ARGSORT = Template(
     "segmented_argsort",

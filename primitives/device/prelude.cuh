@@ -42,12 +42,12 @@ __device__ __forceinline__ int64 warp_upper_bound(const OFFSET* a, int64 n, int6
 //
 // One bit marks every element that a segment starts at; the number of bits up to an element is then the
 // ordinal of its segment among those that are not empty, and a table leads from ordinals to segments.
-#define TILE 1024
-
+template <int TILE>
 struct TileSegments {
+  static constexpr int WORDS = TILE / 32, LANE_WORDS = WORDS / 32;
   int64 bounds[2];  // the first and the last segment of the tile
-  unsigned bits[TILE / 32];
-  int before[TILE / 32];
+  unsigned bits[WORDS];
+  int before[WORDS];  // segments that start in the words before
   unsigned short table[TILE];
 
   // For the elements at positions begin to end - 1, which the offsets must cover.
@@ -58,8 +58,8 @@ struct TileSegments {
       // Clamped: offsets that are not sorted give nonsense, but nothing outside the buffers.
       const int64 bound = warp_upper_bound(offsets, segments + 1, warp ? end - 1 : begin);
       if ((threadIdx.x & 31) == 0) bounds[warp] = bound < 1 ? 0 : min(bound, segments) - 1;
-    } else if (warp == 2) {
-      bits[threadIdx.x & 31] = 0;
+    } else {
+      for (int w = threadIdx.x - 64; w < WORDS; w += 192) bits[w] = 0;
     }
     __syncthreads();
     const int64 first = bounds[0], count = bounds[1] - first + 1;
@@ -70,14 +70,22 @@ struct TileSegments {
     }
     __syncthreads();
     if (warp == 0) {
-      const int own = __popc(bits[threadIdx.x]);
+      const int first_word = threadIdx.x * LANE_WORDS;
+      int own = 0;
+#pragma unroll
+      for (int w = 0; w < LANE_WORDS; w++) own += __popc(bits[first_word + w]);
       int sum = own;
 #pragma unroll
       for (int d = 1; d < 32; d *= 2) {
         const int other = __shfl_up_sync(FULL, sum, d);
         if ((int)threadIdx.x >= d) sum += other;
       }
-      before[threadIdx.x] = sum - own;
+      sum -= own;
+#pragma unroll
+      for (int w = 0; w < LANE_WORDS; w++) {
+        before[first_word + w] = sum;
+        sum += __popc(bits[first_word + w]);
+      }
     }
     __syncthreads();
     for (int t = threadIdx.x; t < count; t += 256) {

@@ -51,7 +51,7 @@ struct Status {
 #endif
 };
 
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(256, 5)
 kernel(unsigned long long* word, unsigned long long base, long long n, T* total, unsigned* state,
        long long capacity DECLARE0 DECLARE1) {
   if (errorflag_skip(word, base)) return;

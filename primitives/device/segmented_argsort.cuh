@@ -10,6 +10,7 @@
 // The state is zero before and after every launch (pair of launches):
 //     uint64 listed (number << 40 | elements), longest;  unsigned arrived, finished;  Long list[capacity]
 #define CHUNK 32
+#define TILE 2048
 #if ABSOLUTE  // positions in `out` and `spare` count over all segments, else within their segment
 #define STORED(start, local) ((start) + (local))
 #define POSITION(start, stored) (stored)
@@ -35,7 +36,7 @@ extern "C" __global__ void __launch_bounds__(256)
 kernel(unsigned long long* word, unsigned long long base, long long segments, const OFFSET* offsets,
        long long limit, long long* out, long long* spare, State* state, long long capacity DECLARE0) {
   if (errorflag_skip(word, base)) return;
-  __shared__ TileSegments tile;
+  __shared__ TileSegments<TILE> tile;
   const int64 origin = (int64)offsets[0];
   const int64 stop = min((int64)offsets[segments], (int64)limit);
   const int64 begin = origin + blockIdx.x * (int64)TILE;

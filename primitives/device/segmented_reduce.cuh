@@ -8,18 +8,23 @@
 // element to it, op2(acc, other, segment) merges another one into it, op3(acc, segment) writes the result.
 //
 // The state is zero before and after every launch (pair of launches):
-//     unsigned pieces, finished; (32 bytes)  Piece list[capacity];  Acc partial[capacity];  unsigned arrived[capacity]
+//     unsigned pieces, finished, taken; (32 bytes)  Piece list[capacity];  Acc partial[capacity];  unsigned arrived[capacity]
 #define SERIAL 16
-#define AHEAD 4  // elements of a short segment that are loaded together
+#define AHEAD 4  // elements that a thread loads together
 #define PIECE 8192
 #define THREADS 256
 
 struct alignas(sizeof(T)) Acc { T v[WIDTH]; };
 struct Piece { int64 segment, begin, end, first, count; };
 
-#define REDUCE_RANGE(acc, segment, begin, end, stride)          \
-  _Pragma("unroll 8") for (int64 j = (begin); j < (end); j += (stride)) \
-      report(word, base, op1((acc).v, segment, j PASS1));
+// AHEAD elements at a time, each behind its own condition: their loads are under way together, also in
+// the last round.
+#define REDUCE_RANGE(acc, segment, begin, end, stride)                                       \
+  for (int64 j = (begin); j < (end); j += AHEAD * (stride)) {                                \
+    _Pragma("unroll") for (int k = 0; k < AHEAD; k++)                                        \
+      if (j + k * (stride) < (end))                                                          \
+        report(word, base, op1((acc).v, segment, j + k * (stride) PASS1));                   \
+  }
 
 #define MERGE_WARP(acc, segment)                        \
   _Pragma("unroll") for (int d = 16; d > 0; d /= 2) {   \
@@ -100,8 +105,14 @@ pieces(unsigned long long* word, unsigned long long base, long long segments, co
   const int64 listed = state[0];
   const int64 count = listed < capacity ? listed : capacity;
 
-  for (int64 item = blockIdx.x; item < count; item += gridDim.x) {
+  __shared__ int64 shared_item;
+  while (true) {
+    if (threadIdx.x == 0) shared_item = atomicAdd(state + 2, 1u);
+    __syncthreads();
+    const int64 item = shared_item;
+    if (item >= count) break;
     const Piece piece = list[item];
+    __syncthreads();
     if (piece.count == 0) continue;  // room that a segment asked for and could not have
     for (int round = 0; round < 2; round++) {
       // Round 0 reduces the elements of this piece, round 1 the pieces of the segment, if this is its last.
@@ -149,6 +160,6 @@ pieces(unsigned long long* word, unsigned long long base, long long segments, co
   __syncthreads();
   if (shared_last) {
     for (int64 k = threadIdx.x; k < count; k += THREADS) ((Piece*)list)[k].count = 0;
-    if (threadIdx.x < 2) state[threadIdx.x] = 0;
+    if (threadIdx.x < 3) state[threadIdx.x] = 0;
   }
 }
