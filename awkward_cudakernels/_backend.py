@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import Any
 
 import awkward._connect.cuda as awkward_cuda
@@ -10,8 +11,8 @@ from awkward._backends.numpy import NumpyBackend
 
 import errorflag
 
+from . import _arraylayer, signatures
 from ._registry import DeviceKernel, HostKernel, registry
-from . import signatures
 
 
 class _Kernels:
@@ -47,7 +48,9 @@ _backends: dict[str, tuple[type, type]] = {
     "cuda": (CudaBackend, CupyBackend),
     "cpu": (HostBackend, NumpyBackend),
 }
-_replaced: dict[str, Any] = {}
+_registered: dict[str, ExitStack] = {}
+"""What undoes each registration. awkward's one instance of a backend, which every array refers to, stays
+the same object and changes its class: arrays made before take part."""
 _awkward_synchronize = awkward_cuda.synchronize_cuda
 
 
@@ -62,7 +65,7 @@ def register(backend: str = "cuda") -> None:
     """
     if backend not in _backends:
         raise ValueError(f"backend must be 'cuda' or 'cpu', not {backend!r}")
-    if backend in _replaced:
+    if backend in _registered:
         return
     ours, theirs = _backends[backend]
     if backend == "cuda":
@@ -72,15 +75,16 @@ def register(backend: str = "cuda") -> None:
             raise ModuleNotFoundError(
                 'CuPy is not installed: pip install "awkward-cudakernels[cu12]" (or [cu13])'
             ) from error
-    original = theirs.instance()  # type: ignore[attr-defined]
-    replacement = object.__new__(ours)
-    replacement.__dict__.update(original.__dict__)
-    replacement._own = {}
-    theirs._instance = replacement  # type: ignore[attr-defined]
-    ours._instance = replacement  # type: ignore[attr-defined]
-    _replaced[backend] = original
+    instance: Any = theirs.instance()  # type: ignore[attr-defined]
+    instance._own = {}
+    instance.__class__ = ours
+    undo = ExitStack()
+    undo.callback(setattr, instance, "__class__", theirs)
     if backend == "cuda":
+        undo.enter_context(_arraylayer.installed())
         awkward_cuda.synchronize_cuda = synchronize_cuda
+        undo.callback(setattr, awkward_cuda, "synchronize_cuda", _awkward_synchronize)
+    _registered[backend] = undo
 
 
 def unregister(backend: str | None = None) -> None:
@@ -89,22 +93,16 @@ def unregister(backend: str | None = None) -> None:
     Args:
         backend: ``"cuda"`` or ``"cpu"``; by default whichever is registered.
     """
-    for name in [backend] if backend is not None else list(_replaced):
+    for name in [backend] if backend is not None else list(_registered):
         if name not in _backends:
             raise ValueError(f"backend must be 'cuda' or 'cpu', not {name!r}")
-        original = _replaced.pop(name, None)
-        if original is None:
-            continue
-        ours, theirs = _backends[name]
-        theirs._instance = original  # type: ignore[attr-defined]
-        del ours._instance  # type: ignore[attr-defined]
-        if name == "cuda":
-            awkward_cuda.synchronize_cuda = _awkward_synchronize
+        if name in _registered:
+            _registered.pop(name).close()
 
 
 def registered() -> tuple[str, ...]:
     """The names of the backends that run these kernels now."""
-    return tuple(sorted(_replaced))
+    return tuple(sorted(_registered))
 
 
 def synchronize_cuda(stream: Any = None) -> None:

@@ -7,6 +7,7 @@ import pkgutil
 from collections.abc import Callable
 from functools import cache
 from typing import Any
+from weakref import ref
 
 from awkward._errors import ErrorContext
 from awkward._kernels import BaseKernel
@@ -14,7 +15,7 @@ from awkward._nplikes.virtual import VirtualNDArray
 
 import errorflag
 from errorflag import Call
-from errorflag._errors import _local
+from errorflag._errors import _local, add_note
 
 from . import signatures
 
@@ -117,17 +118,24 @@ def is_size(name: str) -> bool:
 
 
 class _AwkwardCall(Call):
-    """A kernel call that remembers which `ak` operation made it."""
+    """A kernel call that knows which `ak` operation made it, and keeps none of its arrays alive."""
 
-    __slots__ = ("context",)
+    __slots__ = ("context", "operation")
 
     def __init__(self, name: str, context: ErrorContext | None) -> None:
         self.name = name
-        self.context = context
+        self.context = None if context is None else ref(context)
+        self.operation = None if context is None else context._kwargs.get("name")
 
     def decorate(self, error: errorflag.DeviceError) -> None:
-        if self.context is not None:
-            self.context.decorate_exception(type(error), error)
+        context = None if self.context is None else self.context()
+        if context is not None:
+            if context is not ErrorContext.primary():  # else awkward adds the same note by itself
+                context.decorate_exception(type(error), error)
+        elif self.operation is not None:
+            add_note(error, f"The kernel was launched by {self.operation}, which has returned since.")
+        elif self.context is not None:
+            add_note(error, "The kernel was launched by slicing an array, which has returned since.")
 
 
 class DeviceKernel(_Kernel):

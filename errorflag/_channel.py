@@ -25,13 +25,16 @@ SMALL = 4096
 """Bytes that are read back through a buffer that stays."""
 PER_THREAD_STREAM = 2
 
+Decorate = Callable[[DeviceError], object]
+
+
 class Named(Protocol):
     """What a launch belongs to: a `Call`, or an object with its two attributes."""
 
     @property
     def name(self) -> str: ...
     @property
-    def decorate(self) -> Callable[[DeviceError], object] | None: ...
+    def decorate(self) -> Decorate | None: ...
 
 
 Record = tuple[int, Named, tuple[str, ...], int]
@@ -94,8 +97,8 @@ class Channel:
         self._dropped_calls = 0
         self._last_dropped = None
 
-    def _error(self, word: int) -> DeviceError:
-        """The error that a word stands for."""
+    def _error(self, word: int) -> tuple[DeviceError, Decorate | None]:
+        """The error that a word stands for, and what adds its call's notes."""
         index = (word >> 8) & 0xFF_FFFF_FFFF
         calls = self._dropped_calls
         last = self._last_dropped
@@ -116,19 +119,20 @@ class Channel:
             f"at element {index} of {length}"
             + (f", {later} {'call' if later == 1 else 'calls'} before the last one" if later else ""),
         )
-        if call.decorate is not None:
-            call.decorate(exception)
-        return exception
+        return exception, call.decorate
 
     def settle(self, word: int, until: int) -> None:
         """After a wait that read `word`: forgets the launches below `until`, or raises their error."""
         with self.lock:
-            exception = None if word == NO_ERROR else self._error(word)
-            if exception is not None:
-                self._reset()
+            if word == NO_ERROR:
+                self._drain(until)
+                return
+            exception, decorate = self._error(word)
+            self._reset()
             self._drain(until)
-        if exception is not None:
-            raise exception
+        if decorate is not None:
+            decorate(exception)  # which may read arrays, so not before the channel works again
+        raise exception
 
     def _reset(self) -> None:
         self.word[0] = NO_ERROR
@@ -217,7 +221,7 @@ class DeviceChannel(Channel):
         shared = next(n for n in (number + 1, number + 2) if n & 0xFFFF != failed)
         self._numbers = itertools.repeat(shared)
 
-    def _error(self, word: int) -> DeviceError:
+    def _error(self, word: int) -> tuple[DeviceError, Decorate | None]:
         if self._failed:
             self.pending, recent = self._kept, self.pending
             try:
