@@ -12,36 +12,41 @@ from awkward._backends.numpy import NumpyBackend
 import errorflag
 
 from . import _arraylayer, signatures
-from ._registry import DeviceKernel, HostKernel, registry
+from ._registry import DeviceKernel, HostKernel, ValidityKernel, registry
 
 
-class _Kernels:
-    """A backend's ``[key]``: ours for every family that is registered, else awkward's own."""
-
-    _own: dict[Any, Any]
-    _kernel: Any
-
-    def __getitem__(self, key: Any) -> Any:
-        found = self._own.get(key)
-        if found is None:
-            specialization = signatures.specializations().get(key)
-            function = None if specialization is None else registry().get(specialization.family)
-            if function is None:
-                return super().__getitem__(key)  # type: ignore[misc]
-            found = self._own[key] = self._kernel(function, specialization)
-        return found
+def _own_kernel(backend: Any, key: Any) -> Any:
+    """A backend's kernel for a key that is new to it; None for a family that is awkward's own."""
+    specialization = signatures.specializations().get(key)
+    function = None if specialization is None else registry().get(specialization.family)
+    if function is None:
+        return None
+    found = backend._own[key] = backend._kernel(function, specialization)
+    return found
 
 
-class CudaBackend(_Kernels, CupyBackend):
+class CudaBackend(CupyBackend):
     """``backend="cuda"`` on the device executor."""
 
-    _kernel = DeviceKernel
+    _own: dict[Any, DeviceKernel]
+
+    @staticmethod
+    def _kernel(function: Any, specialization: signatures.Specialization) -> DeviceKernel:
+        validity = specialization.family.endswith("_validity")
+        return (ValidityKernel if validity else DeviceKernel)(function, specialization)
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._own.get(key) or _own_kernel(self, key) or super().__getitem__(key)
 
 
-class HostBackend(_Kernels, NumpyBackend):
+class HostBackend(NumpyBackend):
     """``backend="cpu"`` on the host executor."""
 
     _kernel = HostKernel
+    _own: dict[Any, HostKernel]
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._own.get(key) or _own_kernel(self, key) or super().__getitem__(key)
 
 
 _backends: dict[str, tuple[type, type]] = {

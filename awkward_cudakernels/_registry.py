@@ -187,6 +187,19 @@ class HostKernel(_Kernel):
         raise AssertionError("a lowered error word raises")
 
 
+class ValidityKernel(DeviceKernel):
+    """A kernel whose only result is its error: awkward looks at what the call returns, so this waits."""
+
+    def __call__(self, *args: Any) -> KernelError | None:  # type: ignore[override]
+        errorflag.synchronize()  # an earlier error is not this array's
+        super().__call__(*args)
+        try:
+            errorflag.synchronize()
+        except errorflag.DeviceError as error:
+            return KernelError(error.message.encode(), error.index, _NO_ATTEMPT)
+        return None
+
+
 _EXECUTORS: dict[str, type[HostKernel] | type[DeviceKernel]] = {
     "host": HostKernel,
     "device": DeviceKernel,

@@ -1,0 +1,233 @@
+"""The array layer under awkward's CUDA arrays: NumPy's meaning, and errors that surface by themselves."""
+
+import awkward as ak
+import numpy as np
+import pytest
+
+import awkward_cudakernels
+import errorflag
+
+pytestmark = pytest.mark.gpu
+
+
+@pytest.fixture(autouse=True)
+def registered():
+    awkward_cudakernels.register()
+    yield
+    try:
+        errorflag.synchronize()
+    finally:
+        awkward_cudakernels.unregister()
+
+
+@pytest.fixture
+def layers():
+    from awkward._nplikes.cupy import Cupy
+    from awkward._nplikes.numpy import Numpy
+
+    return Numpy.instance(), Cupy.instance()
+
+
+INPUTS = {
+    "empty": np.zeros(0),
+    "one": np.array([3.5]),
+    "float": np.array([1.5, -2.0, np.nan, 0.0, -0.0, np.inf]),
+    "int8": np.array([-128, 0, 5, 127], np.int8),
+    "uint8": np.array([0, 5, 255], np.uint8),
+    "int64": np.array([-(2**62), 0, 1, 2**62]),
+    "uint64": np.array([0, 1, 2**63 + 1], np.uint64),
+    "float32": np.array([0.1, 0.2, 1e30], np.float32),
+    "bool": np.array([True, False, True]),
+    "all false": np.zeros(300, bool),
+    "long": np.arange(5000) % 7,
+    "complex": np.array([1 + 2j, -1j, 0]),
+    "0-d": np.array(3),
+    "2-d": np.arange(12).reshape(3, 4) % 5,
+    "zero-size 2-d": np.zeros((0, 3)),
+    "not contiguous": np.arange(20)[::3],
+}
+
+
+def as_numpy(value):
+    import cupy
+
+    if isinstance(value, tuple):
+        return tuple(as_numpy(item) for item in value)
+    return value.get() if isinstance(value, cupy.ndarray) else value
+
+
+def outcome(function):
+    """Its value, or the kind of its error."""
+    try:
+        return as_numpy(function())
+    except (ValueError, TypeError, IndexError) as error:
+        return type(error)
+
+
+def assert_same(expected, got):
+    if isinstance(expected, type):
+        assert expected is got or issubclass(got, expected) or issubclass(expected, got)
+        return
+    if isinstance(expected, tuple):
+        assert len(expected) == len(got)
+        for e, g in zip(expected, got):
+            assert_same(e, g)
+        return
+    expected, got = np.asarray(expected), np.asarray(got)
+    assert expected.dtype == got.dtype
+    assert expected.shape == got.shape
+    np.testing.assert_array_equal(expected, got)
+
+
+METHODS = {
+    "all": lambda n, x: n.all(x),
+    "any": lambda n, x: n.any(x),
+    "all axis 0": lambda n, x: n.all(x, axis=0),
+    "any keepdims": lambda n, x: n.any(x, axis=0, keepdims=True),
+    "min": lambda n, x: n.min(x),
+    "max": lambda n, x: n.max(x),
+    "count_nonzero": lambda n, x: n.count_nonzero(x),
+    "nonzero": lambda n, x: n.nonzero(x),
+    "cumsum": lambda n, x: n.cumsum(x),
+    "full": lambda n, x: n.full(3, 7, dtype=x.dtype),
+    "full_like": lambda n, x: n.full_like(x, 1),
+    "zeros_like": lambda n, x: n.zeros_like(x),
+    "repeat 2": lambda n, x: n.repeat(x, 2),
+    "reshape": lambda n, x: n.reshape(x, (-1,)),
+    "logical_not": lambda n, x: n.logical_not(x),
+    "add": lambda n, x: n.add(x, x),
+    "array_equal self": lambda n, x: n.array_equal(x, x),
+    "array_equal self nan": lambda n, x: n.array_equal(x, x, equal_nan=True),
+    "array_equal other": lambda n, x: n.array_equal(x, n.zeros_like(x)),
+    "where": lambda n, x: n.where(x != 0, x, n.zeros_like(x)),
+    "concat": lambda n, x: n.concat([x, x]),
+    "astype": lambda n, x: n.astype(x, np.complex128),
+    "unique_values": lambda n, x: n.unique_values(n.reshape(x, (-1,))),
+    "sort": lambda n, x: n.sort(x),
+    "sort descending": lambda n, x: n.sort(x, descending=True),
+    "isnan": lambda n, x: n.isnan(x),
+    "real": lambda n, x: n.real(x),
+    "imag": lambda n, x: n.imag(x),
+    "byteswap": lambda n, x: n.byteswap(n.byteswap(x)),
+    "ascontiguousarray": lambda n, x: n.ascontiguousarray(x),
+    "stack": lambda n, x: n.stack([x, x]),
+    "apply_ufunc add 1": lambda n, x: n.apply_ufunc(np.add, "__call__", [x, 1]),
+    "apply_ufunc float scalar": lambda n, x: n.apply_ufunc(np.multiply, "__call__", [2.5, x]),
+    "apply_ufunc greater": lambda n, x: n.apply_ufunc(np.greater, "__call__", [x, 0]),
+    "apply_ufunc equal": lambda n, x: n.apply_ufunc(np.equal, "__call__", [x, x]),
+    "apply_ufunc abs": lambda n, x: n.apply_ufunc(np.absolute, "__call__", [x]),
+    "apply_ufunc negative": lambda n, x: n.apply_ufunc(np.negative, "__call__", [x]),
+}
+
+
+@pytest.mark.parametrize("name", INPUTS)
+@pytest.mark.parametrize("method", METHODS)
+def test_a_method_means_what_numpy_means(layers, name, method):
+    import cupy
+
+    numpy_layer, cuda_layer = layers
+    x = INPUTS[name]
+    on_device = cupy.asarray(x) if name != "not contiguous" else cupy.arange(20)[::3]
+    function = METHODS[method]
+    with np.errstate(all="ignore"):
+        expected = outcome(lambda: function(numpy_layer, x))
+    assert_same(expected, outcome(lambda: function(cuda_layer, on_device)))
+
+
+@pytest.mark.parametrize(
+    "counts",
+    [[], [0], [3], [0, 0, 0], [2, 0, 3, 0], [0, 1, 0], [1] * 300, [0] * 5 + [10_000] + [0] * 5],
+)
+@pytest.mark.parametrize("dtype", ["int64", "int32", "uint8"])
+def test_repeat_with_counts(layers, counts, dtype):
+    import cupy
+
+    counts = np.minimum(np.array(counts, np.int64), 255 if dtype == "uint8" else 10**6).astype(dtype)
+    x = np.arange(len(counts)) * 1.5
+    got = layers[1].repeat(cupy.asarray(x), cupy.asarray(counts))
+    assert_same(np.repeat(x, counts), as_numpy(got))
+
+
+def test_repeat_refuses_negative_counts(layers):
+    import cupy
+
+    with pytest.raises(ValueError, match="repeats may not contain negative values"):
+        layers[1].repeat(cupy.arange(3), cupy.asarray([1, -1, 2]))
+
+
+def test_broadcasting_with_an_empty_last_list():
+    a = ak.to_backend(ak.Array([10, 20, 30, 40]), "cuda")
+    b = ak.to_backend(ak.Array([[1, 2, 3], [], [4, 5], []]), "cuda")
+    assert (a + b).to_list() == [[11, 12, 13], [], [34, 35], []]
+
+
+SURFACES = {
+    "to_list": lambda x: x.to_list(),
+    "str": str,
+    "repr": repr,
+    "to_numpy": lambda x: ak.to_numpy(x),
+    "to_backend": lambda x: ak.to_backend(x, "cpu"),
+    "show": lambda x: x.show(stream=None),
+    "sum": lambda x: ak.sum(x),
+    "synchronize_cuda": lambda x: awkward_cudakernels.synchronize_cuda(),
+    "awkward's synchronize_cuda": lambda x: ak._connect.cuda.synchronize_cuda(),
+}
+
+
+@pytest.mark.parametrize("surface", SURFACES)
+def test_an_error_surfaces_where_the_host_waits(surface):
+    good = ak.to_backend(ak.Array([[1, 2], [3]]), "cuda")
+    bad = ak.to_backend(ak.Array([[1, 2, 3], []]), "cuda")
+    before = good[:, 0]
+    lost = bad[:, 0]
+    with pytest.raises(ValueError) as caught:
+        SURFACES[surface](lost)
+    text = str(caught.value)
+    assert text.startswith("index out of range in compiled CUDA code (awkward_")
+    assert "slicing" in "".join(caught.value.__notes__)
+    # Nothing computed before is lost, and the stream works on.
+    assert before.to_list() == [1, 3]
+    assert good[:, 0].to_list() == [1, 3]
+
+
+def test_an_error_names_the_operation():
+    array = ak.to_backend(ak.Array([[1, 2, 3], [4, 5]]), "cuda")
+    regular = ak.to_regular  # reads its size at once: the error appears in the operation itself
+    with pytest.raises(ValueError) as caught:
+        regular(array, axis=1)
+    assert "ak.to_regular" in "".join(caught.value.__notes__)
+
+
+def test_eager_raises_in_the_operation():
+    bad = ak.to_backend(ak.Array([[1, 2, 3], []]), "cuda")
+    with awkward_cudakernels.eager(), pytest.raises(ValueError, match="index out of range"):
+        bad[:, 0]
+
+
+LAYOUTS = {
+    "list": lambda starts, stops: ak.contents.ListArray(
+        ak.index.Index64(starts), ak.index.Index64(stops), ak.contents.NumpyArray(np.arange(10))
+    ),
+    "indexed": lambda starts, stops: ak.contents.IndexedArray(
+        ak.index.Index64(starts), ak.contents.NumpyArray(np.arange(10))
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    "layout, valid",
+    [
+        (LAYOUTS["list"](np.array([0, 5]), np.array([3, 10])), True),
+        (LAYOUTS["list"](np.array([0, 5]), np.array([3, 11])), False),
+        (LAYOUTS["list"](np.array([4, 5]), np.array([3, 9])), False),
+        (LAYOUTS["list"](np.array([-1, 5]), np.array([3, 9])), False),
+        (LAYOUTS["indexed"](np.array([0, 9]), None), True),
+        (LAYOUTS["indexed"](np.array([0, 10]), None), False),
+        (LAYOUTS["indexed"](np.array([0, -1]), None), False),
+    ],
+)
+def test_validity(layout, valid):
+    array = ak.to_backend(ak.Array(layout), "cuda")
+    assert ak.is_valid(array) is valid
+    assert (ak.validity_error(array) == "") is valid
+    errorflag.synchronize()
