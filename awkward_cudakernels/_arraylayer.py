@@ -2,8 +2,9 @@
 
 `CudaArrays` takes the place of awkward's `Cupy` nplike while the backend is registered. Its rules:
 
-- what the host must know (a length, a truth value) costs one pinned copy and one wait, and the error
-  word rides along, so that errors surface there by themselves;
+- what the host must know (a length, a truth value) costs one wait, and the error word rides along, so
+  that errors surface there by themselves; the ends of an index, which awkward asks for again and again,
+  are read once;
 - scalars are passed to kernels as scalars, never as arrays on the device;
 - arrays are not printed for an error that has not happened.
 """
@@ -13,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
+from weakref import WeakValueDictionary
 
 import awkward as ak
 import awkward._connect.numpy
@@ -37,7 +39,7 @@ def to_host(array: Any) -> np.ndarray:
 
 def to_scalar(value: Any) -> Any:
     """A 0-dimensional CuPy array as a Python number; anything else as it is."""
-    return to_host(value).item() if Cupy.is_own_array(value) else value
+    return errorflag.read_items(value, (0,))[0] if Cupy.is_own_array(value) else value
 
 
 @op
@@ -62,6 +64,16 @@ def repeat_index(segment, position, local, indexes):
 @op
 def is_nonzero(i, keep, x):
     keep[0] = x[i] != 0
+
+
+@op
+def differs(i, value, x1, x2):
+    value[0] = x1[i] != x2[i]
+
+
+@op
+def only_total(i, before, after):
+    pass
 
 
 class CudaArrays(Cupy):
@@ -127,6 +139,13 @@ class CudaArrays(Cupy):
         x1, x2 = maybe_materialize(x1, x2)
         if x1.shape != x2.shape:
             return False
+        if x1.dtype == x2.dtype and x1.dtype.kind in "biu":
+            if x1.data.ptr == x2.data.ptr and x1.strides == x2.strides:
+                return True
+            if x1.ndim == 1 and x1.flags.c_contiguous and x2.flags.c_contiguous:
+                different = self._module.empty(1, np.int64)
+                scan(x1.shape[0], (differs, x1, x2), (only_total,), total=different)
+                return to_scalar(different) == 0
         equal = x1 == x2
         if equal_nan and x1.dtype.kind in "fc" and x2.dtype.kind in "fc":
             equal |= (x1 != x1) & (x2 != x2)
@@ -149,7 +168,7 @@ class CudaArrays(Cupy):
         out = self._module.empty(x.shape[0], np.int64)
         total = self._module.empty(1, np.int64)
         select((is_nonzero, x), x.shape[0], out, total=total)
-        return (out[: int(to_host(total)[0])],)
+        return (out[: to_scalar(total)],)
 
     def repeat(self, x: Any, repeats: Any, *, axis: int | None = None) -> Any:
         x, repeats = maybe_materialize(x, repeats)
@@ -169,7 +188,7 @@ class CudaArrays(Cupy):
         total = self._module.empty(1, np.int64)
         offsets = self._module.empty(n + 1, np.int64)
         scan(n, (repeat_count, repeats), (store_repeat_offset, offsets), total=total)
-        length = int(to_host(total)[0])
+        length = to_scalar(total)
         indexes = self._module.empty(length, np.int64)
         segmented_transform(offsets, length, repeat_index, indexes, segments=n)
         return x[indexes]
@@ -194,20 +213,53 @@ class CudaArrays(Cupy):
         )
 
 
+known_ends: WeakValueDictionary[int, Any] = WeakValueDictionary()
+"""Indexes whose first and last element the host has read, by the identity of their arrays."""
+
+
+def forget_ends(array: Any) -> None:
+    """Called for every array that a kernel writes: what the host knows of it is no longer true."""
+    index = known_ends.pop(id(array), None)
+    if index is not None:
+        del index._ends
+
+
 def getitem_of_index(original: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """`Index.__getitem__` that reads single elements from the device in one wait."""
+    """`Index.__getitem__` that reads elements from the device in one wait, its ends only once."""
 
     def __getitem__(self: Any, where: Any) -> Any:
         data = self._data
         if (
-            type(self._nplike) is CudaArrays
-            and isinstance(where, (int, np.integer))
-            and type(data) is not VirtualNDArray
+            type(self._nplike) is not CudaArrays
+            or not isinstance(where, (int, np.integer))
+            or type(data) is VirtualNDArray
         ):
-            return to_scalar(data[where])
-        return original(self, where)
+            return original(self, where)
+        length = data.shape[0]
+        position = where + length if where < 0 else where
+        if not 0 <= position < length:
+            return original(self, where)  # the error of an array
+        last = length - 1
+        if 0 < position < last:
+            return errorflag.read_items(data, (position,))[0]
+        try:
+            ends = self._ends
+        except AttributeError:
+            ends = self._ends = errorflag.read_items(data, (0, last) if last else (0,))
+            known_ends[id(data)] = self
+        return ends[0] if position == 0 else ends[1]
 
     return __getitem__
+
+
+def setitem_of_index(original: Callable[[Any, Any, Any], None]) -> Callable[[Any, Any, Any], None]:
+    """`Index.__setitem__`, after which its ends are read again."""
+
+    def __setitem__(self: Any, where: Any, what: Any) -> None:
+        original(self, where, what)
+        forget_ends(self._data)
+
+    return __setitem__
 
 
 def to_nplike(array: Any, nplike: Any, *, from_nplike: Any = None) -> Any:
@@ -233,7 +285,8 @@ def installed() -> Iterator[None]:
     """Inside, awkward's CUDA arrays use this layer."""
     nplike = Cupy.instance()
     replaced: list[tuple[Any, str, Any]] = [
-        (ak.index.Index, "__getitem__", getitem_of_index(ak.index.Index.__getitem__))
+        (ak.index.Index, "__getitem__", getitem_of_index(ak.index.Index.__getitem__)),
+        (ak.index.Index, "__setitem__", setitem_of_index(ak.index.Index.__setitem__)),
     ]
     for module in (ak._slicing, ak._connect.numpy, ak.index, ak.contents.content, ak.contents.numpyarray):
         replaced.append((module, "to_nplike", to_nplike))

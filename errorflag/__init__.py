@@ -13,6 +13,7 @@ from ._channel import (
     host_channel,
     pending_calls,
     read,
+    read_items,
     synchronize,
 )
 from ._errors import Call, DeviceError, call, current_call, eager, is_eager
@@ -34,5 +35,6 @@ __all__ = [
     "is_eager",
     "pending_calls",
     "read",
+    "read_items",
     "synchronize",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -142,6 +142,23 @@ class Channel:
         self.settle(int(self.word[0]), next(self._numbers))
 
 
+class _Small:
+    """A page-locked buffer of one thread, seen as 16-byte slots of any dtype."""
+
+    def __init__(self, memory: Any) -> None:
+        self.bytes = np.frombuffer(memory, np.uint8, SMALL)
+        self.address: int = self.bytes.ctypes.data
+        self.words = self.bytes.view(np.uint64)
+        self._views: dict[Any, np.ndarray] = {}
+
+    def view(self, dtype: Any) -> np.ndarray:
+        """The first element of every slot."""
+        found = self._views.get(dtype)
+        if found is None:
+            found = self._views[dtype] = self.bytes.view(dtype)[:: 16 // dtype.itemsize]
+        return found
+
+
 class DeviceChannel(Channel):
     """The channel of one CUDA stream."""
 
@@ -263,14 +280,45 @@ class DeviceChannel(Channel):
         self.settle(int(buffer[:8].view(np.uint64)[0]), until)
         return results
 
+    def items(self, array: Any, positions: Sequence[int]) -> list[Any]:
+        """Single elements of a device array as Python numbers, in one wait; the short form of `read`.
+
+        Args:
+            array: a contiguous, one-dimensional CuPy array of this channel's device.
+            positions: non-negative positions in it, at most 255.
+
+        Raises:
+            DeviceError: if a launch of the channel has failed.
+        """
+        small = self._small()
+        dtype = array.dtype
+        size = dtype.itemsize
+        base, start = small.address, array.data.ptr
+        copy, stream = self._runtime.memcpyAsync, self.stream
+        until = next(self._numbers)
+        to = base
+        for position in positions:
+            to += 16
+            copy(to, start + position * size, size, 2, stream)
+        copy(base, self.word_pointer, 8, 2, stream)
+        self._runtime.streamSynchronize(stream)
+        word = small.words.item(0)
+        found = small.view(dtype)[1 : len(positions) + 1].tolist()
+        if word != NO_ERROR or self.pending:
+            self.settle(word, until)
+        return found
+
+    def _small(self) -> _Small:
+        kept: _Small | None = getattr(self._buffers, "small", None)
+        if kept is None:
+            kept = self._buffers.small = _Small(self._alloc_pinned(SMALL))
+        return kept
+
     def _pinned(self, nbytes: int) -> np.ndarray:
         """A page-locked host buffer of this thread: a small one is kept, large ones come and go."""
         if nbytes > SMALL:
             return np.frombuffer(self._alloc_pinned(nbytes), np.uint8, nbytes)
-        kept: np.ndarray | None = getattr(self._buffers, "small", None)
-        if kept is None:
-            kept = self._buffers.small = np.frombuffer(self._alloc_pinned(SMALL), np.uint8, SMALL)
-        return kept
+        return self._small().bytes
 
     def synchronize(self) -> None:
         self.read()
@@ -369,3 +417,21 @@ def read(*arrays: Any) -> list[Any]:
 def pending_calls() -> int:
     """Number of launches on all channels whose outcome the host has not seen yet."""
     return len(host_channel().pending) + sum(len(found.pending) for found in _channels.values())
+
+
+def read_items(array: Any, positions: Sequence[int]) -> list[Any]:
+    """Single elements of an array as Python numbers, in one wait of the current stream.
+
+    Args:
+        array: a contiguous, one-dimensional CuPy array of the current device, or a NumPy array.
+        positions: non-negative positions in it, at most 255.
+
+    Raises:
+        DeviceError: if a launch on the stream has failed.
+    """
+    if isinstance(array, np.ndarray):
+        host_channel().synchronize()
+        return array[list(positions)].tolist()
+    import cupy
+
+    return channel(array.data.device_id, cupy.cuda.get_current_stream().ptr).items(array, positions)
