@@ -87,16 +87,21 @@ class CudaArrays(Cupy):
         return int(to_scalar(x1))
 
     def _reduced(self, out: Any, axis: Any, keepdims: bool) -> Any:
-        return to_scalar(out) if axis is None and not keepdims else out
+        """A complete reduction as NumPy gives it: a scalar of the array's type."""
+        return out.dtype.type(to_scalar(out)) if axis is None and not keepdims else out
 
     def all(self, x: Any, *, axis: Any = None, keepdims: bool = False, maybe_out: Any = None) -> Any:
         (x,) = maybe_materialize(x)
+        if x.ndim == 0:
+            axis = None
         return self._reduced(
             self._module.all(x, axis=axis, keepdims=keepdims, out=maybe_out), axis, keepdims
         )
 
     def any(self, x: Any, *, axis: Any = None, keepdims: bool = False, maybe_out: Any = None) -> Any:
         (x,) = maybe_materialize(x)
+        if x.ndim == 0:
+            axis = None
         return self._reduced(
             self._module.any(x, axis=axis, keepdims=keepdims, out=maybe_out), axis, keepdims
         )
@@ -150,6 +155,12 @@ class CudaArrays(Cupy):
         if equal_nan and x1.dtype.kind in "fc" and x2.dtype.kind in "fc":
             equal |= (x1 != x1) & (x2 != x2)
         return bool(to_scalar(self._module.all(equal)))
+
+    def logical_not(self, x: Any, maybe_out: Any = None) -> Any:
+        (x,) = maybe_materialize(x)
+        if x.dtype.kind == "c":
+            return self._module.equal(x, 0, out=maybe_out)
+        return self._module.logical_not(x, out=maybe_out)
 
     def full(self, shape: Any, fill_value: Any, *, dtype: Any = None) -> Any:
         if Cupy.is_own_array(fill_value):
@@ -271,7 +282,7 @@ def to_nplike(array: Any, nplike: Any, *, from_nplike: Any = None) -> Any:
 
 
 def checked(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that prints values, which must not be the garbage of a failed kernel."""
+    """A function that shows values, which must not be the garbage of a failed kernel."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         errorflag.synchronize()
@@ -292,6 +303,8 @@ def installed() -> Iterator[None]:
         replaced.append((module, "to_nplike", to_nplike))
     for name in ("highlevel_array_show_rows", "prettyprint_valuestr"):
         replaced.append((ak.highlevel, name, checked(getattr(ak.highlevel, name))))
+    for owner, name in ((ak.contents.content.Content, "to_list"), (ak.record.Record, "to_list")):
+        replaced.append((owner, name, checked(getattr(owner, name))))
     originals = [(owner, name, getattr(owner, name)) for owner, name, _ in replaced]
     nplike.__class__ = CudaArrays
     for owner, name, ours in replaced:

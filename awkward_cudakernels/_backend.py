@@ -38,6 +38,9 @@ class CudaBackend(CupyBackend):
     def __getitem__(self, key: Any) -> Any:
         return self._own.get(key) or _own_kernel(self, key) or super().__getitem__(key)
 
+    def __reduce__(self) -> Any:
+        return CupyBackend.instance, ()  # whatever that is in the process that reads it
+
 
 class HostBackend(NumpyBackend):
     """``backend="cpu"`` on the host executor."""
@@ -47,6 +50,9 @@ class HostBackend(NumpyBackend):
 
     def __getitem__(self, key: Any) -> Any:
         return self._own.get(key) or _own_kernel(self, key) or super().__getitem__(key)
+
+    def __reduce__(self) -> Any:
+        return NumpyBackend.instance, ()  # whatever that is in the process that reads it
 
 
 _backends: dict[str, tuple[type, type]] = {
@@ -84,6 +90,7 @@ def register(backend: str = "cuda") -> None:
     instance._own = {}
     instance.__class__ = ours
     undo = ExitStack()
+    undo.callback(delattr, instance, "_own")
     undo.callback(setattr, instance, "__class__", theirs)
     if backend == "cuda":
         undo.enter_context(_arraylayer.installed())

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 from weakref import ref
 
+import numpy as np
 from awkward._errors import ErrorContext
 from awkward._kernels import BaseKernel
 from awkward._nplikes.virtual import VirtualNDArray
@@ -16,8 +17,10 @@ from awkward._nplikes.virtual import VirtualNDArray
 import errorflag
 from errorflag import Call
 from errorflag._errors import _local, add_note
+from primitives import scalar_of
 
 from . import signatures
+from ._arraylayer import forget_ends, known_ends
 
 Function = Callable[..., None]
 
@@ -62,54 +65,73 @@ class _Kernel(BaseKernel):
         self.name = specialization.family
         arguments = specialization.arguments
         self._count = len(arguments)
-        # Of every array argument its place, name and dtype; of every size its place and name.
+        # Of every array its place, name, dtype and the number of that; of every number its place and
+        # name, and whether it is a size.
         self._arrays = tuple(
-            (place, argument.name, argument.dtype.num)
+            (place, argument.name, argument.dtype, argument.dtype.num)
             for place, argument in enumerate(arguments)
             if argument.depth == 1
         )
-        self._sizes = tuple(
-            (place, argument.name)
+        self._numbers = tuple(
+            (place, argument.name, is_size(argument.name))
             for place, argument in enumerate(arguments)
-            if argument.depth == 0 and is_size(argument.name)
+            if argument.depth == 0
         )
 
-    def _checked(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    def _checked(self, args: tuple[Any, ...]) -> Sequence[Any]:
+        """The arguments as kernels take them, which awkward's callers do not always give.
+
+        Arrays may be virtual, and times, which are integers to a kernel. Numbers may be arrays
+        without dimensions: on the device the ops read these, so that the host need not, but for
+        sizes, which it has to know.
+        """
         if len(args) != self._count:
             raise TypeError(f"{self.name} takes {self._count} arguments; {len(args)} given")
+        checked = list(args)
         if VirtualNDArray in map(type, args):
-            args = tuple(a.materialize() if type(a) is VirtualNDArray else a for a in args)
-        for place, name, number in self._arrays:
+            checked = [a.materialize() if type(a) is VirtualNDArray else a for a in args]
+        for place, name, dtype, number in self._arrays:
+            array = checked[place]
             try:
-                found = args[place].dtype.num
+                found = array.dtype
             except AttributeError:
                 raise TypeError(
-                    f"argument {name!r} of {self.name} must be an array, not a "
-                    f"{type(args[place]).__name__}"
+                    f"argument {name!r} of {self.name} must be an array, not a {type(array).__name__}"
                 ) from None
-            if found != number and not _same(args[place].dtype, self._key, number):
-                raise TypeError(
-                    f"argument {name!r} of {self.name} has dtype {args[place].dtype}; "
-                    f"this specialization takes {_dtype(number)}"
-                )
-        for place, name in self._sizes:
-            if args[place] < 0:
-                raise ValueError(f"argument {name!r} of {self.name} must not be negative, it is {args[place]}")
-        return args
+            if found.num != number:
+                if found.kind in "mM" and dtype == _int64:
+                    checked[place] = array.view(_int64)
+                elif not _same(found, dtype):
+                    raise TypeError(
+                        f"argument {name!r} of {self.name} has dtype {found}; "
+                        f"this specialization takes {dtype}"
+                    )
+        for place, name, size in self._numbers:
+            value = checked[place]
+            if type(value) is not int:
+                value = checked[place] = _number(value, size)
+            if size and value < 0:
+                raise ValueError(f"argument {name!r} of {self.name} must not be negative, it is {value}")
+        return checked
 
 
-def _dtype(number: int) -> Any:
-    import numpy as np
-
-    return next(np.dtype(c) for c in np.typecodes["All"] if np.dtype(c).num == number)
+_int64 = np.dtype(np.int64)
 
 
-def _same(dtype: Any, key: tuple[Any, ...], number: int) -> bool:
+def _same(found: np.dtype[Any], expected: np.dtype[Any]) -> bool:
     """Whether a dtype differs in name only (``long`` and ``long long``), or is the complex form."""
-    expected = _dtype(number)
-    if dtype.kind == "c":
-        return dtype.itemsize == 2 * expected.itemsize and expected.kind == "f"
-    return bool(dtype == expected)
+    if found.kind == "c":
+        return found.itemsize == 2 * expected.itemsize and expected.kind == "f"
+    return bool(found == expected)
+
+
+def _number(value: Any, known: bool) -> Any:
+    """A number that may be an array without dimensions; one on the device stays there if it can."""
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value.item()
+    if hasattr(value, "__cuda_array_interface__"):
+        return errorflag.read(value)[0].item() if known else scalar_of(value)
+    return value
 
 
 def is_size(name: str) -> bool:
@@ -141,14 +163,26 @@ class _AwkwardCall(Call):
 class DeviceKernel(_Kernel):
     """Runs on CuPy arrays; returns before the device has finished, and never waits for it."""
 
+    def __init__(self, function: Function, specialization: signatures.Specialization) -> None:
+        super().__init__(function, specialization)
+        self._outputs = tuple(
+            place
+            for place, argument in enumerate(specialization.arguments)
+            if argument.depth == 1 and argument.direction == "out"
+        )
+
     def __call__(self, *args: Any) -> None:
-        args = self._checked(args)
+        checked = self._checked(args)
+        known = known_ends.data
+        for place in self._outputs:
+            if id(args[place]) in known:
+                forget_ends(args[place])
         if _local.call is not None:
-            self._impl(*args)
+            self._impl(*checked)
             return
         _local.call = _AwkwardCall(self.name, ErrorContext.primary())
         try:
-            self._impl(*args)
+            self._impl(*checked)
         finally:
             _local.call = None
         if _local.eager:
@@ -171,18 +205,21 @@ class HostKernel(_Kernel):
     """Runs on NumPy arrays, and returns its error at once, as awkward's CPU kernels do."""
 
     def __call__(self, *args: Any) -> KernelError | None:
-        args = self._checked(args)
+        checked = self._checked(args)
+        outer = _local.call
         _local.call = Call(self.name)
         try:
-            self._impl(*args)
+            self._impl(*checked)
         finally:
-            _local.call = None
+            _local.call = outer
         channel = errorflag.host_channel()
         if channel.word[0] == errorflag.NO_ERROR:
             return None
         try:
             channel.synchronize()
         except errorflag.DeviceError as error:
+            if error.kernel != self.name:
+                raise  # of something that ran before, outside awkward
             return KernelError(error.message.encode(), error.index, int(channel.attempt[0]))
         raise AssertionError("a lowered error word raises")
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from primitives import scalar_of
 from primitives._run import Build, record
 
 from ._registry import registry
@@ -72,9 +73,9 @@ def _calls(specialization: Specialization) -> Iterator[list[Any]]:
                     yield changed
         for place in numbers:
             if arguments[place].name == "at":
-                # awkward's slices make an index an array without dimensions.
+                # awkward's slices make an index an array without dimensions: see the registry.
                 changed = list(call)
-                changed[place] = np.asarray(usual)
+                changed[place] = scalar_of(np.asarray(usual))
                 yield changed
 
 

@@ -9,7 +9,7 @@ from errorflag import DeviceError, synchronize
 from ._cache import cache_info
 from ._intrinsics import float_bits, load_int64, store_int64
 from ._op import DeviceFunction, Op, OpError, device_function, op
-from ._run import scratch
+from ._run import scalar_of, scratch
 from ._scan import (
     exclusive_scan,
     inclusive_scan,
@@ -41,6 +41,7 @@ __all__ = [
     "op",
     "order_of",
     "run_boundaries",
+    "scalar_of",
     "scan",
     "scratch",
     "searchsorted",

@@ -16,6 +16,7 @@ import errorflag
 from . import _cache
 from ._host import SCALARS, TEXTS, compile_error, numba_name
 from ._op import Op
+from ._run import LOADED
 from ._template import Template
 
 SYMBOL = "op{}"
@@ -215,7 +216,8 @@ def build(
         variant: its macros.
         ops: one op for each slot.
         groups: for each op, the kinds of its arguments after the leading ones: a dtype character
-            for an array, ``"int"``, ``"float"`` or ``"uint"`` for a number.
+            for an array, after ``"*"`` for its first element, ``"int"``, ``"float"`` or ``"uint"``
+            for a number.
         arch: such as ``"sm_90"``.
 
     Raises:
@@ -224,7 +226,7 @@ def build(
     source = template_source(template, variant, groups)
     name = _cache.digest(
         source, arch, _versions(), _lowering(), *[op.fingerprint() for op in ops],
-        *[str(len(op.errors)) for op in ops],
+        *[str(len(op.errors)) for op in ops], repr([list(group) for group in groups]),
     )  # fmt: skip
     cubin = _cache.load("cubin", name)
     if cubin is None:
@@ -258,7 +260,7 @@ def template_source(
 def _c_parameter(kind: str) -> str:
     if kind in SCALARS:
         return {"int": "long long", "float": "double", "uint": "unsigned long long"}[kind]
-    return f"{c_name(np.dtype(kind))}*"
+    return f"{c_name(kind.lstrip(LOADED))}*"
 
 
 def _build(

@@ -19,8 +19,9 @@ import errorflag
 
 from ._cache import cache_folder, digest, write_atomically
 from ._op import Op, OpError
+from ._run import LOADED
 from ._source import Module
-from ._template import Template
+from ._template import Slot, Template
 
 _lock = threading.Lock()
 
@@ -62,6 +63,12 @@ def numba_name(dtype: Any) -> str:
     return "uint8" if dtype == np.bool_ else dtype.name
 
 
+def loaded_of(op: Op, slot: Slot, kinds: Sequence[str]) -> list[str]:
+    """The parameters of an op that are the first element of what is passed."""
+    names = op.parameters[len(slot.leading) :]
+    return [name for name, kind in zip(names, kinds, strict=True) if kind.startswith(LOADED)]
+
+
 class HostKernel:
     """A compiled host loop."""
 
@@ -91,8 +98,8 @@ def source_of(
     """The source of the module that holds the loop and its ops."""
     module = Module("host_op", keep_attempt=True)
     offset = 0
-    for number, (op, slot) in enumerate(zip(ops, template.slots, strict=True)):
-        module.add(op, f"op{number}", slot.element, offset)
+    for number, (op, slot, types) in enumerate(zip(ops, template.slots, groups, strict=True)):
+        module.add(op, f"op{number}", slot.element, offset, loaded_of(op, slot, types))
         offset += len(op.errors)
     functions = ast.unparse(module.tree())
 
@@ -127,7 +134,7 @@ def source_of(
             else:
                 signature.append("uint64")
                 parameters.append(f"{name}_address")
-                body.append(f"{name} = pointer({name}_address, {numba_name(np.dtype(kind))})")
+                body.append(f"{name} = pointer({name}_address, {numba_name(kind.lstrip(LOADED))})")
         text = text.replace(f"ARGS{number}", "".join(f", {name}" for name in [*names, "attempt"]))
     for name, value in replaced.items():
         text = text.replace(f"{{{name}}}", value)

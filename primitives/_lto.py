@@ -6,13 +6,13 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 from numba import cuda
 from numba.cuda import types
 
 from . import _intrinsics_device
-from ._host import SCALARS, numba_name
+from ._host import SCALARS, loaded_of, numba_name
 from ._op import Op
+from ._run import LOADED
 from ._source import Module
 from ._template import Slot
 
@@ -41,7 +41,7 @@ def compile_op(
         arch: such as ``"sm_90"``.
     """
     module = Module("device_function", keep_attempt=False)
-    module.add(op, symbol, slot.element, offset)
+    module.add(op, symbol, slot.element, offset, loaded_of(op, slot, kinds))
     namespace: dict[str, Any] = {"math": math, **{name: getattr(types, name) for name in _NAMES}}
     for name in dir(_intrinsics_device):
         namespace.setdefault(name, getattr(_intrinsics_device, name))
@@ -59,7 +59,7 @@ def compile_op(
         if kind in SCALARS:
             signature.append(getattr(types, SCALARS[kind]))
         else:
-            signature.append(types.CPointer(getattr(types, numba_name(np.dtype(kind)))))
+            signature.append(types.CPointer(getattr(types, numba_name(kind.lstrip(LOADED)))))
     digits = arch.removeprefix("sm_").rstrip("af")
     code, _ = cuda.compile(
         namespace[symbol],

@@ -18,6 +18,8 @@ from ._op import Op
 from ._template import Template
 
 _ARRAY_CHARS = frozenset("?bBhHiIlLqQfdFD")
+LOADED = "*"
+"""Before a dtype character: the op takes the array's first element, not the array."""
 HOST = -1
 """Where NumPy arrays are; CuPy arrays are on a device, numbered from 0."""
 _NOWHERE = -2
@@ -118,6 +120,10 @@ def _bind(
 ) -> int:
     """Binds an argument of a type that is rarer than CuPy arrays and integers; returns its place."""
     global _cupy_ndarray
+    if type(value) is Scalar:
+        place = _bind(template, calls, key, values, value.array)
+        key[-1] = LOADED + key[-1]
+        return place
     try:
         value = _adopt(value)
     except TypeError as error:
@@ -226,7 +232,7 @@ def _build(template: Template, variant: Any, key: list[Any], calls: Sequence[Any
             )
         group = tuple(kinds[position : position + expected])
         for name, kind in zip(op.parameters[len(slot.leading) :], group, strict=True):
-            if kind not in _ARRAY_CHARS and kind not in ("int", "float", "uint"):
+            if kind.lstrip(LOADED) not in _ARRAY_CHARS and kind not in ("int", "float", "uint"):
                 raise TypeError(f"argument {name!r} has dtype {np.dtype(kind)}, which no op can use")
         groups.append(group)
         position += expected
@@ -240,6 +246,31 @@ def _compile(build: Build, place: int) -> Any:
     else:
         from . import _device as executor
     return executor.compile(build.template, dict(build.variant), build.ops, build.groups)
+
+
+class Scalar:
+    """A number in memory, as an argument of an op. Made by `scalar_of`."""
+
+    __slots__ = ("array",)
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+
+def scalar_of(array: Any) -> Scalar:
+    """The number in an array of one element, as an argument of an op, which takes it as a number.
+
+    It is read when the op runs, not by the host: so it may be the result of an earlier launch.
+
+    Args:
+        array: of one element, with any number of dimensions.
+
+    Raises:
+        ValueError: if it has no or more elements.
+    """
+    if array.size != 1:
+        raise ValueError(f"a scalar is an array of one element; this one has {array.size}")
+    return Scalar(array)
 
 
 def scratch(like: Any, n: int, dtype: Any) -> Any:

@@ -10,6 +10,7 @@ import ast
 import inspect
 import math
 import textwrap
+from collections.abc import Collection
 from types import ModuleType
 from typing import Any
 
@@ -41,7 +42,12 @@ class Module:
         self._names: dict[int, str] = {}
 
     def add(
-        self, function: DeviceFunction, name: str, element: int | None = None, offset: int = 0
+        self,
+        function: DeviceFunction,
+        name: str,
+        element: int | None = None,
+        offset: int = 0,
+        loaded: Collection[str] = (),
     ) -> None:
         """Adds a function and what it calls.
 
@@ -50,10 +56,11 @@ class Module:
             name: its name in the module.
             element: for the op of a kernel, the position of the parameter that its errors name.
             offset: number of messages of the ops before it: its codes start above them.
+            loaded: parameters that are the first element of what is passed.
         """
         tree = parse(function)
         resolved = function.globals()
-        transformer = _Transformer(self, function, resolved, element, offset)
+        transformer = _Transformer(self, function, resolved, element, offset, loaded)
         definition = transformer.transform(tree, name)
         self.functions.append(definition)
 
@@ -108,8 +115,10 @@ class _Transformer(ast.NodeTransformer):
         resolved: dict[str, Any],
         element: int | None,
         offset: int,
+        loaded: Collection[str],
     ) -> None:
         self.offset = offset
+        self.loaded = loaded
         self.module = module
         self.function = function
         self.resolved = resolved
@@ -121,6 +130,14 @@ class _Transformer(ast.NodeTransformer):
             body = body[1:]
         parameters = [ast.arg(arg.arg) for arg in tree.args.posonlyargs + tree.args.args]
         new_body = [self.visit(statement) for statement in body]
+        for parameter in parameters:
+            if parameter.arg in self.loaded:
+                number = ast.Name(parameter.arg, ast.Store())
+                parameter.arg = f"_{parameter.arg}"
+                first = ast.Subscript(
+                    ast.Name(parameter.arg, ast.Load()), ast.Constant(0), ast.Load()
+                )
+                new_body.insert(0, ast.Assign([number], _call("widen", first)))
         decorators: list[ast.expr] = []
         if self.element is None:
             if self.module.decorator:

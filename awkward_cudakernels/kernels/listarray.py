@@ -60,20 +60,10 @@ def next_at(i, tocarry, fromstarts, fromstops, at):
     tocarry[i] = fromstarts[i] + regular
 
 
-@op(errors=("index out of range",))
-def next_at_array(i, tocarry, fromstarts, fromstops, at):
-    regular = regular_at(at[0], fromstops[i] - fromstarts[i])
-    if regular < 0:
-        tocarry[i] = 0
-        return 1, at[0]
-    tocarry[i] = fromstarts[i] + regular
-
-
 @kernel("awkward_ListArray_getitem_next_at")
 def getitem_next_at(tocarry, fromstarts, fromstops, lenstarts, at):
-    """``array[:, at]``: one launch. awkward's slices make `at` an array without dimensions."""
-    found = next_at if isinstance(at, (int, np.integer)) else next_at_array
-    transform(found, lenstarts, tocarry, fromstarts, fromstops, at)
+    """``array[:, at]``: one launch."""
+    transform(next_at, lenstarts, tocarry, fromstarts, fromstops, at)
 
 
 @op(errors=("stops[i] < starts[i]", "stops[i] > len(content)", "index out of range"))

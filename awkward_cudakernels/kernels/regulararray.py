@@ -2,8 +2,6 @@
 
 import math
 
-import numpy as np
-
 from primitives import op, segmented_transform, store_int64, transform
 
 from .._registry import kernel
@@ -87,23 +85,10 @@ def next_at(i, tocarry, at, length, size):
         return 1, at
 
 
-@op(errors=("index out of range",))
-def next_at_array(i, tocarry, at, length, size):
-    regular = regular_at(at[0], size)
-    if i < length:
-        tocarry[i] = i * size + regular if regular >= 0 else 0
-    if regular < 0:
-        return 1, at[0]
-
-
 @kernel("awkward_RegularArray_getitem_next_at")
 def getitem_next_at(tocarry, at, length, size):
-    """``array[:, at]``: one launch. Out of range is an error even of an array of no lists.
-
-    awkward's slices make `at` an array without dimensions.
-    """
-    found = next_at if isinstance(at, (int, np.integer)) else next_at_array
-    transform(found, max(length, 1), tocarry, at, length, size)
+    """``array[:, at]``: one launch. Out of range is an error even of an array of no lists."""
+    transform(next_at, max(length, 1), tocarry, at, length, size)
 
 
 @op

@@ -66,7 +66,7 @@ def outcome(function):
 
 def assert_same(expected, got):
     if isinstance(expected, type):
-        assert expected is got or issubclass(got, expected) or issubclass(expected, got)
+        assert isinstance(got, type), f"{expected.__name__} was expected, not {got}"
         return
     if isinstance(expected, tuple):
         assert len(expected) == len(got)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from primitives import DeviceError, OpError, device_function, op, synchronize, transform
+from primitives import DeviceError, OpError, device_function, op, scalar_of, synchronize, transform
 
 SIZES = [0, 1, 255, 256, 257, 1_048_577]
 DTYPES = "?bBhHiIlLfdFD"
@@ -288,3 +288,26 @@ def test_foreign_device_arrays_go_in_without_a_copy():
     out = cupy.zeros(3)
     transform(copy, 3, Foreign(out), Foreign(cupy.arange(3.0)))
     assert out.get().tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("dtype", "?bBhHiIlLfd")
+@pytest.mark.parametrize("shape", [(), (1,)])
+def test_a_number_in_memory_is_a_number_to_the_op(xp, to_numpy, dtype, shape):
+    x = np.arange(5)
+    out = xp.zeros(5, np.float64)
+    factor = xp.asarray(np.full(shape, 1, dtype))
+    transform(affine, 5, out, xp.asarray(x), scalar_of(factor), 10)
+    assert to_numpy(out).tolist() == (x + 10).tolist()
+    transform(affine, 5, out, xp.asarray(x), 3, scalar_of(factor))
+    assert to_numpy(out).tolist() == (3 * x + 1).tolist()
+
+
+def test_a_number_in_memory_is_read_when_the_op_runs(xp, to_numpy):
+    total = xp.zeros(1, np.int64)
+    transform(copy, 1, total, xp.asarray([42]))
+    out = xp.zeros(3, np.int64)
+    with pytest.raises(DeviceError, match="too large"):
+        transform(guarded, 3, out, xp.asarray([1, 2, 43]), scalar_of(total))
+        synchronize()
+    with pytest.raises(ValueError, match="one element; this one has 3"):
+        scalar_of(out)
