@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
-from weakref import WeakValueDictionary
+from weakref import ref
 
 import awkward as ak
 import awkward._connect.numpy
@@ -224,13 +224,14 @@ class CudaArrays(Cupy):
         )
 
 
-known_ends: WeakValueDictionary[int, Any] = WeakValueDictionary()
+known_ends: dict[int, ref[Any]] = {}
 """Indexes whose first and last element the host has read, by the identity of their arrays."""
 
 
 def forget_ends(array: Any) -> None:
     """Called for every array that a kernel writes: what the host knows of it is no longer true."""
-    index = known_ends.pop(id(array), None)
+    reference = known_ends.pop(id(array), None)
+    index = None if reference is None else reference()
     if index is not None:
         del index._ends
 
@@ -252,12 +253,13 @@ def getitem_of_index(original: Callable[[Any, Any], Any]) -> Callable[[Any, Any]
             return original(self, where)  # the error of an array
         last = length - 1
         if 0 < position < last:
-            return errorflag.read_items(data, (position,))[0]
+            return errorflag.read_items(data, (int(position),))[0]
         try:
             ends = self._ends
         except AttributeError:
             ends = self._ends = errorflag.read_items(data, (0, last) if last else (0,))
-            known_ends[id(data)] = self
+            key = id(data)
+            known_ends[key] = ref(self, lambda _: known_ends.pop(key, None))
         return ends[0] if position == 0 else ends[1]
 
     return __getitem__
