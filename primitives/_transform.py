@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ._check import length_argument
 from ._op import Op
 from ._run import run
 from ._template import Slot, Template
-from ._check import length_argument
 
 _TRANSFORM = Template(
     "transform",
