@@ -1,0 +1,116 @@
+"""Compiled files: loading them once, and launching their kernels."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from functools import cache, lru_cache
+from typing import Any
+
+import cupy
+from cuda.core import Device, LaunchConfig, ObjectCode, Stream, launch
+
+import errorflag
+
+from ._source import Source, unpack
+
+BLOCK = 256
+_SEVERAL = cupy.cuda.runtime.getDeviceCount() > 1
+_lock = threading.Lock()
+
+Load = Callable[[str, str], "bytes | None"]
+Store = Callable[[str, str, bytes], None]
+
+
+class Launcher:
+    """The kernels of a file for given element types, on one device.
+
+    Calling it launches one of them, on the current stream; it never waits for the device.
+    """
+
+    def __init__(
+        self, source: Source, types: Mapping[str, str], device: int, cache: tuple[Load, Store] | None
+    ) -> None:
+        self._errors = source.errors
+        self._device = device
+        names, cubin = unpack(_compiled(source, types, architecture(device), cache))
+        self._module = ObjectCode.from_cubin(cubin)
+        self._kernels = {name: self._module.get_kernel(found) for name, found in names.items()}
+
+    def __call__(self, name: str, n: int, *args: Any) -> None:
+        """Launches a kernel with a thread for each of `n` indexes; nothing if there are none.
+
+        It belongs to the current `errorflag.call`.
+
+        Args:
+            name: the kernel.
+            n: number of threads, which is also the kernel's first parameter.
+            args: its other parameters: arrays, whole numbers, or None for a null pointer.
+        """
+        if n <= 0:
+            return
+        if _SEVERAL and cupy.cuda.runtime.getDevice() != self._device:
+            with cupy.cuda.Device(self._device):
+                return self(name, n, *args)
+        values = [arg if type(arg) is int else _value(arg) for arg in args]
+        channel, stream = _lane(self._device, cupy.cuda.get_current_stream().ptr)
+        base = channel.open(errorflag.current_call(), self._errors, n)
+        config = _config((n + BLOCK - 1) // BLOCK)
+        launch(stream, config, self._kernels[name], channel.word_pointer, base, n, *values)
+
+    def scratch(self, n: int) -> Any:
+        """Uninitialised memory of `n` int64."""
+        with cupy.cuda.Device(self._device):
+            return cupy.empty(n, cupy.int64)
+
+    def running_sum(self, values: Any) -> Any:
+        """For every value, the sum of those up to and including it."""
+        with cupy.cuda.Device(self._device):
+            return cupy.cumsum(values)
+
+
+def _value(arg: Any) -> int:
+    """What a kernel gets for an argument: an address or a whole number."""
+    if type(arg) is cupy.ndarray:
+        if not arg._c_contiguous:
+            raise ValueError("a raw kernel takes contiguous arrays only: copy it first")
+        return int(arg.data.ptr)
+    return 0 if arg is None else int(arg)
+
+
+@lru_cache(4096)
+def _config(blocks: int) -> Any:
+    return LaunchConfig(grid=blocks, block=BLOCK)
+
+
+_lanes: dict[tuple[int, int], tuple[Any, Any]] = {}
+
+
+def _lane(device: int, pointer: int) -> tuple[Any, Any]:
+    """The channel of a stream, and the stream as `cuda.core` knows it."""
+    found = _lanes.get((device, pointer))
+    if found is None:
+        Device(device).set_current()
+        found = errorflag.channel(device, pointer), Stream.from_handle(pointer)
+        if pointer != errorflag.PER_THREAD_STREAM:  # which has a channel for every thread
+            _lanes[device, pointer] = found
+    return found
+
+
+@cache
+def architecture(device: int) -> str:
+    """The architecture of a CUDA device, such as ``"sm_90"``."""
+    return f"sm_{cupy.cuda.Device(device).compute_capability}"
+
+
+def _compiled(source: Source, types: Mapping[str, str], arch: str, cache: tuple[Load, Store] | None) -> bytes:
+    if cache is None:
+        return source.compile(types, arch)
+    load, store = cache
+    name = source.digest(types, arch)
+    with _lock:
+        found = load("legacy_cu", name)
+        if found is None:
+            found = source.compile(types, arch)
+            store("legacy_cu", name, found)
+    return found
