@@ -50,7 +50,9 @@ def explain(error: Exception) -> CompilerError | None:
         if not _fits(name, wanted)
     ]
     if wrong:
-        return CompilerError(f"compiling for the GPU does not work with {_and(wrong)}: {_install()}")
+        return CompilerError(
+            f"compiling for the GPU does not work with {_and(wrong)}: {_install()}"
+        )
     lost = [name for library, name in _LIBRARIES.items() if not _is_there(library)]
     if lost:
         return CompilerError(

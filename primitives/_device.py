@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +13,13 @@ import numpy as np
 import errorflag
 
 from . import _cache
+from ._compilers import CompilerError, architectures, explain
 from ._host import SCALARS, TEXTS, compile_error, numba_name
-from ._op import Op
+from ._op import Op, OpError
 from ._run import LOADED
 from ._template import Template
 
+KIND = "cubin"
 SYMBOL = "op{}"
 _C_NAMES = {
     "int8": "signed char", "int16": "short", "int32": "int", "int64": "long long",
@@ -53,7 +54,9 @@ class DeviceKernel:
         self._kernel = self._kernels[0]
         _prepare()
         self._state = template.state_position
-        self._state_key = (template.name, state_bytes(template, variant)) if self._state >= 0 else None
+        self._state_key = (
+            (template.name, state_bytes(template, variant)) if self._state >= 0 else None
+        )
 
     @staticmethod
     def channel(device: int) -> Any:
@@ -158,13 +161,11 @@ def _cooperative(device: int) -> Any:
 
 @cache
 def _versions() -> str:
-    found = []
-    for name in ("numba-cuda", "cuda-core", "cuda-bindings", "llvmlite"):
-        try:
-            found.append(f"{name} {version(name)}")
-        except PackageNotFoundError:
-            found.append(f"{name} missing")
-    return ", ".join(found)
+    return _cache.installed(
+        "numba-cuda", "llvmlite", "cuda-core", "cuda-bindings",
+        "nvidia-cuda-nvrtc", "nvidia-cuda-nvrtc-cu12", "nvidia-nvjitlink", "nvidia-nvjitlink-cu12",
+        "nvidia-nvvm", "nvidia-cuda-nvcc-cu12",
+    )  # fmt: skip
 
 
 @cache
@@ -177,7 +178,8 @@ def _prelude() -> str:
 def _lowering() -> bytes:
     """The Python files that the compiled code depends on, for the cache's key."""
     folder = Path(__file__).parent
-    return b"".join((folder / n).read_bytes() for n in ("_source.py", "_intrinsics_device.py"))
+    names = ("_device.py", "_intrinsics_device.py", "_lto.py", "_source.py")
+    return b"".join((folder / name).read_bytes() for name in names)
 
 
 @cache
@@ -197,9 +199,12 @@ def compile(
     """Compiles a template for the current device, or loads it from the disk cache."""
     import cupy
 
-    with _lock:
-        cubin = build(template, variant, ops, groups, architecture(cupy.cuda.runtime.getDevice()))
-    return DeviceKernel(template, variant, tuple(m for op in ops for m in op.errors), cubin)
+    cubin = build(template, variant, ops, groups, architecture(cupy.cuda.runtime.getDevice()))
+    errors = tuple(message for op in ops for message in op.errors)
+    try:
+        return DeviceKernel(template, variant, errors, cubin)
+    except ImportError as error:
+        raise explain(error) or error from error
 
 
 def build(
@@ -222,17 +227,31 @@ def build(
 
     Raises:
         OpError: if an op cannot be compiled; it names the op and the line.
+        CompilerError: if there is no cubin yet and no compiler to make it.
     """
     source = template_source(template, variant, groups)
-    name = _cache.digest(
-        source, arch, _versions(), _lowering(), *[op.fingerprint() for op in ops],
-        *[str(len(op.errors)) for op in ops], repr([list(group) for group in groups]),
-    )  # fmt: skip
-    cubin = _cache.load("cubin", name)
+    name = entry_name(source, ops, groups, arch)
+    cubin = _cache.load(KIND, name)
     if cubin is None:
-        cubin = _build(template, variant, ops, groups, arch, source)
-        _cache.store("cubin", name, cubin)
+        with _lock:
+            cubin = _cache.load_or_build(
+                KIND, name, lambda: _build(template, variant, ops, groups, arch, source)
+            )
     return cubin
+
+
+def entry_name(source: str, ops: Sequence[Op], groups: Sequence[Sequence[str]], arch: str) -> str:
+    """The name of a cubin in the disk cache: a digest of everything that changes the code.
+
+    Args:
+        source: what `template_source` gives: the types are in it.
+        ops: as of `build`, like the others.
+        groups: of these, what the source does not tell: which arguments are loaded.
+        arch: such as ``"sm_90"``.
+    """
+    parts = [part for op in ops for part in (op.fingerprint(), str(len(op.errors)))]
+    loaded = "".join("*" if kind.startswith(LOADED) else "." for group in groups for kind in group)
+    return _cache.digest(source, arch, _versions(), _lowering(), loaded, *parts)
 
 
 def template_source(
@@ -248,7 +267,9 @@ def template_source(
             f", {_c_parameter(kind)} a{number}_{position}" for position, kind in enumerate(types)
         )
         passed = "".join(f", a{number}_{position}" for position in range(len(types)))
-        leading = ", ".join(kind.replace("T", element) if "T" in kind else "long long" for kind in slot.leading)
+        leading = ", ".join(
+            kind.replace("T", element) if "T" in kind else "long long" for kind in slot.leading
+        )
         lines.append(f"#define DECLARE{number} {declared}")
         lines.append(f"#define PASS{number} {passed}")
         symbol = SYMBOL.format(number)
@@ -271,25 +292,41 @@ def _build(
     arch: str,
     source: str,
 ) -> bytes:
-    from cuda.core import Program, ProgramOptions
+    try:
+        if arch.rstrip("af") not in architectures():
+            raise CompilerError(
+                f"the installed CUDA compilers do not know {arch}: they know "
+                f"{', '.join(architectures())}"
+            )
+        from cuda.core import Program, ProgramOptions
 
-    from ._lto import compile_op
+        from ._lto import compile_op
 
-    options = ProgramOptions(
-        arch=arch, std="c++17", relocatable_device_code=True, link_time_optimization=True, fma=False
-    )
-    parts = [bytes(Program(source, "c++", options).compile("ltoir").code)]
-    offset = 0
-    for number, (op, slot, types) in enumerate(zip(ops, template.slots, groups, strict=True)):
-        try:
-            code = compile_op(op, slot, types, variant.get("T"), SYMBOL.format(number), offset, arch)
-        except Exception as error:
-            if type(error).__module__.startswith("numba"):
-                raise compile_error([op], error) from error
-            raise
-        parts.append(code)
-        offset += len(op.errors)
-    return _link(parts, arch)
+        options = ProgramOptions(
+            arch=arch,
+            std="c++17",
+            relocatable_device_code=True,
+            link_time_optimization=True,
+            fma=False,
+        )
+        parts = [bytes(Program(source, "c++", options).compile("ltoir").code)]
+        offset = 0
+        for number, (op, slot, types) in enumerate(zip(ops, template.slots, groups, strict=True)):
+            symbol = SYMBOL.format(number)
+            try:
+                code = compile_op(op, slot, types, variant.get("T"), symbol, offset, arch)
+            except Exception as error:
+                where = type(error).__module__
+                if where.startswith("numba") and "cudadrv" not in where:
+                    raise compile_error([op], error) from error
+                raise
+            parts.append(code)
+            offset += len(op.errors)
+        return _link(parts, arch)
+    except (OpError, CompilerError):
+        raise
+    except Exception as error:
+        raise explain(error) or error from error
 
 
 def _link(parts: Sequence[bytes], arch: str) -> bytes:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
-import importlib.util
+import hashlib
+import json
+import os
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
-from importlib.metadata import version
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -17,11 +18,13 @@ import numpy as np
 
 import errorflag
 
-from ._cache import cache_folder, digest, write_atomically
+from . import _cache
 from ._op import Op, OpError
 from ._run import LOADED
 from ._source import Module
 from ._template import Slot, Template
+
+KIND = "host"
 
 _lock = threading.Lock()
 
@@ -41,7 +44,7 @@ from primitives._intrinsics_host import (
 
 '''
 
-_LOOP = '''
+_LOOP = """
 
 @njit("void({signature})", nogil=True, error_model="numpy", cache={cache})
 def run({parameters}):
@@ -50,7 +53,7 @@ def run({parameters}):
     if word[0] != NO_ERROR:
         return
 {body}
-'''
+"""
 
 TEXTS = frozenset({"ABSOLUTE", "COMBINE", "GROUP", "IDENTITY", "PACKED", "WIDTH"})
 """The entries of a variant that are text or numbers; the others are element types."""
@@ -72,10 +75,9 @@ def loaded_of(op: Op, slot: Slot, kinds: Sequence[str]) -> list[str]:
 class HostKernel:
     """A compiled host loop."""
 
-    def __init__(self, function: Any, errors: tuple[str, ...], source: str) -> None:
+    def __init__(self, function: Any, errors: tuple[str, ...]) -> None:
         self._function = function
         self.errors = errors
-        self.source = source
 
     @staticmethod
     def channel(device: int) -> Any:
@@ -162,20 +164,51 @@ def compile(
     Raises:
         OpError: if numba cannot compile an op; it names the op and the line.
     """
-    errors = ops[0].errors if len(ops) == 1 else tuple(m for op in ops for m in op.errors)
-    folder = cache_folder()
-    source = source_of(template, variant, ops, groups, cached=folder is not None)
+    errors = tuple(message for op in ops for message in op.errors)
+    folder = _cache.cache_folder()
+
+    def source() -> str:
+        return source_of(template, variant, ops, groups, cached=folder is not None)
+
     with _lock:
         try:
             if folder is None:
-                function = _execute(source)
+                function = _execute(source())
             else:
-                function = _load(folder, source)
+                name = entry_name(template, variant, ops, groups)
+                function = _load(name) or _build(folder / KIND, name, source)
         except Exception as error:
             if type(error).__module__.startswith("numba"):
                 raise compile_error(ops, error) from error
             raise
-    return HostKernel(function, errors, source)
+    return HostKernel(function, errors)
+
+
+def is_kept(
+    template: Template,
+    variant: Mapping[str, Any],
+    ops: Sequence[Op],
+    groups: Sequence[Sequence[str]],
+) -> bool:
+    """Whether the disk cache has a loop."""
+    return _module_of(entry_name(template, variant, ops, groups)) is not None
+
+
+def entry_name(
+    template: Template,
+    variant: Mapping[str, Any],
+    ops: Sequence[Op],
+    groups: Sequence[Sequence[str]],
+) -> str:
+    """The name of a loop in the disk cache: a digest of everything that changes the code."""
+    elements = [(n, value if n in TEXTS else numba_name(value)) for n, value in variant.items()]
+    kinds = [
+        [kind if kind in SCALARS else kind[:-1] + numba_name(kind[-1]) for kind in group]
+        for group in groups
+    ]
+    types = repr((template.parameters, template.slots, elements, kinds))
+    parts = [part for op in ops for part in (op.fingerprint(), str(len(op.errors)))]
+    return _cache.digest(template.name, template.host, types, _dependencies(), *parts)
 
 
 def compile_error(ops: Sequence[Op], error: Exception) -> OpError:
@@ -186,53 +219,114 @@ def compile_error(ops: Sequence[Op], error: Exception) -> OpError:
     return OpError(f"{names} cannot be compiled for these argument types: {' '.join(lines[:6])}")
 
 
+@cache
+def _dependencies() -> bytes:
+    """What the machine code depends on beside template and ops: versions, this package, the CPU."""
+    from llvmlite import binding
+
+    folder = Path(__file__).parent
+    sources = [(folder / n).read_bytes() for n in ("_host.py", "_intrinsics_host.py", "_source.py")]
+    names = (
+        _cache.installed("numba", "llvmlite", "numpy"),
+        sys.implementation.cache_tag,
+        os.environ.get("NUMBA_CPU_NAME") or binding.get_host_cpu_name(),
+        os.environ.get("NUMBA_CPU_FEATURES") or binding.get_host_cpu_features().flatten(),
+        os.environ.get("NUMBA_OPT", ""),
+    )
+    return "\n".join(names).encode() + b"".join(sources)
+
+
+# In the disk cache, a loop is a module (numba keeps nothing of what has no file) and numba's own
+# files beside it. The entry names them all with their digests: numba does not look at what it reads.
+
+
+def _module_of(name: str) -> Path | None:
+    """The file of a module that is in the disk cache, with all that belongs to it."""
+    folder = _cache.cache_folder()
+    content = _cache.load(KIND, name)
+    if folder is None or content is None:
+        return None
+    entry = json.loads(content)
+    path = folder / KIND / f"k{name}.py"
+    try:
+        for file, sha256 in entry["files"].items():
+            if hashlib.sha256((path.parent / file).read_bytes()).hexdigest() != sha256:
+                return None
+        if path.stat().st_mtime_ns != entry["time"]:  # a copied folder; numba goes by it
+            os.utime(path, ns=(entry["time"], entry["time"]))
+    except OSError:
+        return None
+    return path
+
+
+def _load(name: str) -> Any:
+    """The loop from the disk cache; None if it is not there."""
+    path = _module_of(name)
+    if path is None:
+        return None
+    try:
+        return _import(path, path.read_text(encoding="utf-8")).run
+    except Exception:  # what was just there is gone, or this numba cannot read it after all
+        return None
+
+
+def _build(folder: Path, name: str, source: Callable[[], str]) -> Any:
+    """Compiles the loop into the disk cache, unless another process does so meanwhile."""
+    with _cache.building(KIND, name):
+        function = _load(name)
+        if function is not None:
+            return function
+        path = folder / f"k{name}.py"
+        for stale in _stale_files(folder, path.stem):
+            stale.unlink(missing_ok=True)
+        text = source()
+        if not _cache.write_atomically(path, text.encode()):
+            return _execute(text.replace("cache=True", "cache=False"))
+        function = _import(path, text).run
+        files = [path, *_numba_files(Path(function.stats.cache_path), path.stem)]
+        entry = {
+            "time": path.stat().st_mtime_ns,
+            "files": {
+                os.path.relpath(file, folder): hashlib.sha256(file.read_bytes()).hexdigest()
+                for file in files
+            },
+        }
+        _cache.store(KIND, name, json.dumps(entry).encode())
+        return function
+
+
+def _numba_files(folder: Path, stem: str) -> Iterator[Path]:
+    return folder.glob(f"{stem}.*.nb[ci]")
+
+
+def _stale_files(folder: Path, stem: str) -> Iterator[Path]:
+    """Numba's files of a module, in the two places where it may keep them."""
+    from numba import config
+
+    yield from _numba_files(folder / "__pycache__", stem)
+    if config.CACHE_DIR:
+        yield from Path(config.CACHE_DIR).glob(f"*/{stem}.*.nb[ci]")
+
+
 def _execute(source: str) -> Any:
     namespace: dict[str, Any] = {"__name__": "primitives._generated"}
     exec(builtin_compile(source, "<generated op>", "exec"), namespace)
     return namespace["run"]
 
 
-builtin_compile = __builtins__["compile"] if isinstance(__builtins__, dict) else __builtins__.compile
+builtin_compile = (
+    __builtins__["compile"] if isinstance(__builtins__, dict) else __builtins__.compile
+)
 
 
-@cache
-def _dependencies() -> bytes:
-    """What the machine code of a generated module depends on beside its source."""
-    intrinsics = (Path(__file__).parent / "_intrinsics_host.py").read_bytes()
-    return f"{version('numba')} {version('llvmlite')} {version('numpy')}".encode() + intrinsics
-
-
-def _load(folder: Path, source: str) -> Any:
-    """Imports the module from the cache folder; numba keeps its machine code beside it."""
-    name = "k" + digest(source, _dependencies())
-    path = folder / "host" / f"{name}.py"
-    data = source.encode()
+def _import(path: Path, source: str) -> ModuleType:
+    """Runs the source of a module. Not by `importlib`: its own cache is one more file to go wrong."""
+    module = ModuleType(f"primitives._generated.{path.stem}")
+    module.__file__ = str(path)
+    sys.modules[module.__name__] = module
     try:
-        current = path.read_bytes()
-    except OSError:
-        current = b""
-    if current != data and not write_atomically(path, data):
-        return _execute(source.replace("cache=True", "cache=False"))
-    try:
-        return _import(name, path).run
-    except Exception as error:
-        if type(error).__module__.startswith("numba"):
-            raise
-        # numba's own cache files beside the module cannot be read: build them again.
-        for stale in path.parent.glob(f"__pycache__/{name}.*"):
-            stale.unlink(missing_ok=True)
-        return _import(name, path).run
-
-
-def _import(name: str, path: Path) -> ModuleType:
-    full = f"primitives._generated.{name}"
-    spec = importlib.util.spec_from_file_location(full, path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[full] = module
-    try:
-        spec.loader.exec_module(module)
+        exec(builtin_compile(source, str(path), "exec"), module.__dict__)
     except BaseException:
-        del sys.modules[full]
+        del sys.modules[module.__name__]
         raise
     return module

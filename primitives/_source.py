@@ -158,7 +158,7 @@ class _Transformer(ast.NodeTransformer):
             body=new_body or [ast.Pass()],
             decorator_list=decorators,
         )
-        definition.type_params = []  # Python 3.12's syntax tree has this field
+        setattr(definition, "type_params", [])  # noqa: B010 (a field since Python 3.12)
         return ast.copy_location(definition, tree)
 
     def fail(self, node: ast.AST, problem: str) -> OpError:
@@ -207,7 +207,7 @@ class _Transformer(ast.NodeTransformer):
             owner = self.resolved[node.value.id]
             if owner is np:
                 value = getattr(np, node.attr, None)
-                if value in _NUMBER_NAMES if isinstance(value, type) else False:
+                if isinstance(value, type) and value in _NUMBER_NAMES:
                     return ast.copy_location(ast.Name(_NUMBER_NAMES[value], ast.Load()), node)
                 if isinstance(value, float):
                     return ast.copy_location(self._outside(node, value), node)
@@ -231,7 +231,9 @@ class _Transformer(ast.NodeTransformer):
             node.value = self.visit(node.value)
             return node
         target = self.visit(node.target)
-        load = ast.Subscript(self.visit(node.target.value), self.visit(node.target.slice), ast.Load())
+        load = ast.Subscript(
+            self.visit(node.target.value), self.visit(node.target.slice), ast.Load()
+        )
         loaded = _call("widen", load)
         value = ast.BinOp(loaded, node.op, _call("like", loaded, self.visit(node.value)))
         return ast.copy_location(ast.Assign([target], value), node)
@@ -241,11 +243,12 @@ class _Transformer(ast.NodeTransformer):
             if node.value is not None:
                 node.value = self.visit(node.value)
             return node
-        parts = list(node.value.elts) if isinstance(node.value, ast.Tuple) else [node.value]
+        value = ast.Constant(None) if node.value is None else node.value
+        parts = value.elts if isinstance(value, ast.Tuple) else [value]
         if len(parts) > 3:
             raise self.fail(node, "an op returns code, attempt and element at most")
         code = parts[0]
-        if code is None or (isinstance(code, ast.Constant) and code.value in (0, None)):
+        if isinstance(code, ast.Constant) and code.value in (0, None):
             return ast.copy_location(ast.Return(_call("no_error")), node)
         assert isinstance(self.function, Op)
         count = len(self.function.errors)
