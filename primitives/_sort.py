@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from . import _radix
 from ._check import array_argument, length_argument
 from ._op import op
 from ._run import run, scratch
@@ -108,7 +109,8 @@ def segmented_argsort(
         ValueError: `elements` is negative or longer than `out`.
 
     Two launches (one for up to 32 elements) and scratch memory as large as `out`; never synchronizes.
-    O(n) for short segments, O(n log n) for long ones.
+    O(n) for short segments, O(n log n) for long ones. With `order_of` and long segments on average, a
+    radix sort takes its place.
     """
     segments = _segments(offsets, segments)
     array_argument("out", out, dtypes="lq", size=0 if elements is None else elements)
@@ -116,6 +118,18 @@ def segmented_argsort(
         elements = int(out.shape[0])
     if elements <= 0 or segments == 0:
         length_argument("elements", elements)
+        return
+    if less[0] in (_less, _greater) and _radix.pays(less[1], elements, segments):
+        ascending = less[0] is _less
+        _radix.radix_argsort(
+            offsets,
+            out,
+            less[1],
+            ascending=ascending,
+            absolute=absolute,
+            elements=elements,
+            segments=segments,
+        )
         return
     long = elements > _CHUNK
     spare = scratch(out, elements if long else 0, np.int64)

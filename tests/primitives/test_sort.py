@@ -23,13 +23,10 @@ def expected_order(offsets, values, ascending):
     order = np.empty(len(values), np.int64)
     for begin, end in zip(offsets[:-1], offsets[1:]):
         keys = values[begin:end]
-        if keys.dtype.kind == "f":
-            keys = np.where(np.isnan(keys), -np.inf if ascending else np.inf, keys).astype(float)
-        if ascending:
-            order[begin:end] = np.argsort(keys, kind="stable")
-        else:
-            ranks = np.unique(keys, return_inverse=True)[1]
-            order[begin:end] = np.argsort(-ranks, kind="stable")
+        is_number = keys == keys
+        ranks = np.unique(np.where(is_number, keys, 0), return_inverse=True)[1]
+        ranks = np.where(is_number, ranks if ascending else -ranks, 0)
+        order[begin:end] = np.lexsort((ranks, is_number))
     return order
 
 
@@ -63,6 +60,41 @@ def test_offsets_that_do_not_start_at_zero(xp, to_numpy):
     assert np.all(got[:100] == -7)
     assert np.array_equal(got[100:150], np.argsort(values[100:150]))
     assert np.array_equal(got[150:], np.argsort(values[150:]))
+
+
+@pytest.mark.parametrize("ascending", [True, False])
+@pytest.mark.parametrize("dtype", "?bBhHiIlLfd")
+@pytest.mark.parametrize("lengths", [[200_000], [70_000, 0, 50_000, 90_000], [1000] * 150])
+def test_long_segments(xp, to_numpy, lengths, dtype, ascending):
+    """Where the device sorts by radix."""
+    rng = np.random.default_rng(8)
+    skipped = 77  # before the first segment, and as many after the last
+    offsets = np.concatenate([[0], np.cumsum(lengths)]) + skipped
+    n = int(offsets[-1]) + skipped
+    values = rng.integers(0, 256, n).astype(dtype) if dtype in "?bB" else rng.integers(0, 2**15, n).astype(dtype)
+    if dtype in "fd":
+        values = ((values - 2**14) * 1.25).astype(dtype)
+        values[rng.random(n) < 0.01] = np.nan
+        values[::1000] = -0.0
+        values[1::1000] = 0.0
+        values[2::1000] = np.inf
+        values[3::1000] = -np.inf
+    elif dtype in "hil":
+        values = (values - 2**14).astype(dtype)
+        values[::100] = np.iinfo(dtype).min
+        values[1::100] = np.iinfo(dtype).max
+    elif dtype == "L":
+        values[::100] = 2**64 - 1
+    order = expected_order(offsets - skipped, values[skipped:-skipped], ascending)
+    out = xp.full(n, -7, np.int64)
+    segmented_argsort(xp.asarray(offsets), out, order_of(xp.asarray(values), ascending))
+    got = to_numpy(out)
+    assert np.all(got[:skipped] == -7) and np.all(got[-skipped:] == -7)
+    assert np.array_equal(got[skipped:-skipped], order)
+    result = xp.zeros_like(xp.asarray(values))
+    segmented_sort(xp.asarray(offsets), xp.asarray(values), result, ascending=ascending)
+    absolute = order + np.repeat(offsets[:-1], np.diff(offsets))
+    assert np.array_equal(to_numpy(result)[skipped:-skipped], values[absolute], equal_nan=dtype in "fd")
 
 
 def test_a_comparison_of_strings(xp, to_numpy):
