@@ -37,11 +37,13 @@ class DeviceFunction:
         self.__doc__ = function.__doc__
         self.__module__ = function.__module__
         self.__wrapped__ = function
-        parameters = inspect.signature(function).parameters.values()
-        for parameter in parameters:
-            if parameter.kind not in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
-                raise OpError(f"{self.where()}: parameter {parameter.name!r} must be positional")
-        self.parameters = tuple(parameter.name for parameter in parameters)
+        # Not `inspect.signature`: hundreds of ops are made whenever awkward_cudakernels is imported.
+        code = function.__code__
+        count = code.co_argcount
+        self.parameters = code.co_varnames[:count]
+        if code.co_kwonlyargcount or code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS):
+            name = code.co_varnames[count]
+            raise OpError(f"{self.where()}: parameter {name!r} must be positional")
         self._fingerprint: bytes | None = None
         self._globals: dict[str, Any] | None = None
 
@@ -105,7 +107,7 @@ class DeviceFunction:
     def fingerprint(self) -> bytes:
         """A digest of everything that the function's code depends on."""
         if self._fingerprint is None:
-            digest = hashlib.sha256()
+            digest = hashlib.sha256(repr(self.parameters).encode())
             digest.update(_code_fingerprint(self.function.__code__))
             for name, value in self.globals().items():
                 digest.update(name.encode())
