@@ -617,7 +617,7 @@ def rpad_axis1(toindex, fromstarts, fromstops, tostarts, tostops, target, length
 # Combinations
 
 # Threads that share all combinations: what fills a large GPU.
-COMBINATION_WORKERS = 1 << 18
+COMBINATION_WORKERS = 1 << 18  # on the host there is one
 
 
 @device_function
@@ -703,10 +703,11 @@ def combinations(tocarry, toindex, fromindex, n, replacement, starts, stops, len
         (combinations_of_list, n, replacement, starts, stops, length),
         (store_before, offsets),
     )
+    workers = 1 if isinstance(offsets, np.ndarray) else COMBINATION_WORKERS
     transform(
         write_combinations,
-        COMBINATION_WORKERS,
-        COMBINATION_WORKERS,
+        workers,
+        workers,
         tocarry,
         offsets,
         length,
