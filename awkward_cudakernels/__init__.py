@@ -7,6 +7,7 @@ the host, under ``backend="cpu"``.
 from errorflag import eager
 
 from ._backend import register, registered, synchronize_cuda, unregister
+from ._dispatch import legacy
 from ._registry import kernel, kernel_for, registry
 from ._status import status
 
@@ -16,6 +17,7 @@ __all__ = [
     "eager",
     "kernel",
     "kernel_for",
+    "legacy",
     "register",
     "registered",
     "registry",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from contextlib import ExitStack
+from functools import cache
 from typing import Any
 
 import awkward._connect.cuda as awkward_cuda
@@ -11,12 +13,14 @@ from awkward._backends.numpy import NumpyBackend
 
 import errorflag
 
-from . import _arraylayer, signatures
+from . import _arraylayer, _dispatch, signatures
 from ._registry import DeviceKernel, HostKernel, ValidityKernel, registry
 
 
 def _own_kernel(backend: Any, key: Any) -> Any:
     """A backend's kernel for a key that is new to it; None for a family that is awkward's own."""
+    if key in signatures.unlike_installed():
+        return None
     specialization = signatures.specializations().get(key)
     function = None if specialization is None else registry().get(specialization.family)
     if function is None:
@@ -68,11 +72,15 @@ _awkward_synchronize = awkward_cuda.synchronize_cuda
 def register(backend: str = "cuda") -> None:
     """Makes an awkward backend run these kernels; safe to call again.
 
+    Warns once if the installed awkward has kernels that are not in this package's table, or have other
+    signatures there: those stay awkward's own.
+
     Args:
         backend: ``"cuda"`` (the device executor), or ``"cpu"`` (the same kernels on the host).
 
     Raises:
         ModuleNotFoundError: ``"cuda"`` without CuPy; the message says what to install.
+        ValueError: ``AWKWARD_CUDAKERNELS_LEGACY`` names what is no raw kernel.
     """
     if backend not in _backends:
         raise ValueError(f"backend must be 'cuda' or 'cpu', not {backend!r}")
@@ -86,6 +94,8 @@ def register(backend: str = "cuda") -> None:
             raise ModuleNotFoundError(
                 'CuPy is not installed: pip install "awkward-cudakernels[cu12]" (or [cu13])'
             ) from error
+        _dispatch.in_force()  # raises if its environment variable is wrong
+    _warn_of_unlike_kernels()
     instance: Any = theirs.instance()  # type: ignore[attr-defined]
     instance._own = {}
     instance.__class__ = ours
@@ -97,6 +107,19 @@ def register(backend: str = "cuda") -> None:
         awkward_cuda.synchronize_cuda = synchronize_cuda
         undo.callback(setattr, awkward_cuda, "synchronize_cuda", _awkward_synchronize)
     _registered[backend] = undo
+
+
+@cache
+def _warn_of_unlike_kernels() -> None:
+    """Once: which of the installed awkward's kernels stay its own, for they are not what is written here."""
+    unlike = signatures.unlike_installed()
+    if unlike:
+        first = next(iter(unlike.values()))[0]
+        warnings.warn(
+            f"{len(unlike)} of the installed awkward's kernels are not in this package's table, or not like "
+            f"that, and stay awkward's own; the first: {first} (awkward-cudakernels doctor lists all)",
+            stacklevel=3,
+        )
 
 
 def unregister(backend: str | None = None) -> None:

@@ -19,7 +19,7 @@ from errorflag import Call
 from errorflag._errors import _local, add_note
 from primitives import scalar_of
 
-from . import signatures
+from . import _dispatch, signatures
 from ._arraylayer import forget_ends, known_ends
 
 Function = Callable[..., None]
@@ -165,6 +165,7 @@ class DeviceKernel(_Kernel):
 
     def __init__(self, function: Function, specialization: signatures.Specialization) -> None:
         super().__init__(function, specialization)
+        _dispatch.bind(self, self.name, function)
         self._outputs = tuple(
             place
             for place, argument in enumerate(specialization.arguments)

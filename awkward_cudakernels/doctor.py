@@ -142,7 +142,7 @@ def _kernel_table() -> Check:
     except Exception as err:
         return Check(name, "wrong", _short(err), "Reinstall this package and awkward.")
     if differences:
-        found = f"{len(differences)} differences from the installed awkward, the first: {differences[0]}"
+        found = "\n".join([f"{len(differences)} differences from the installed awkward:", *differences])
         return Check(name, "wrong", found, "Install the version of awkward that this package asks for.")
     return Check(name, "ok", "as in the installed awkward")
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ __all__ = [
     "compare_with_installed",
     "families",
     "specializations",
+    "unlike_installed",
 ]
 
 #: A kernel's name in awkward: the family, then the NumPy scalar type of each array argument.
@@ -150,36 +152,64 @@ def compare_with_installed() -> list[str]:
     return _differences(specializations(), awkward_cpp.cpu_kernels.kernel)
 
 
+@functools.cache
+def unlike_installed() -> dict[Key, list[str]]:
+    """The installed awkward's kernels that the table lacks, or has with another signature.
+
+    Returns, for each key, the lines that say what is different. The kernels here are not called by these keys.
+    """
+    import awkward_cpp.cpu_kernels
+
+    return _unlike(specializations(), awkward_cpp.cpu_kernels.kernel)
+
+
 def _differences(ours: dict[Key, Specialization], installed: dict[Key, Any]) -> list[str]:
     lines = [f"{_show(key)}: not in the installed awkward" for key in ours if key not in installed]
-    lines += [f"{_show(key)}: not in kernels.json" for key in installed if key not in ours]
-    for key in ours.keys() & installed.keys():
-        specialization, function = ours[key], installed[key]
-        prefix = f"{_show(key)}: "
-        if function.__name__ != specialization.name:
-            lines.append(f"{prefix}symbol {function.__name__} is {specialization.name} in kernels.json")
-        if len(function.argtypes) != len(specialization.arguments):
-            lines.append(
-                f"{prefix}{len(function.argtypes)} arguments, {len(specialization.arguments)} in kernels.json"
-            )
-            continue
-        for argument, ctype, direction in zip(specialization.arguments, function.argtypes, function.dir):
-            theirs = _describe(ctype)
-            mine = "*" * argument.depth + argument.dtype.name
-            if theirs != mine:
-                lines.append(f"{prefix}argument {argument.name} is {theirs}, {mine} in kernels.json")
-            if direction != argument.direction:
-                lines.append(
-                    f"{prefix}argument {argument.name} is {direction!r}, {argument.direction!r} in kernels.json"
-                )
+    for found in _unlike(ours, installed).values():
+        lines += found
     return sorted(lines)
 
 
+def _unlike(ours: dict[Key, Specialization], installed: dict[Key, Any]) -> dict[Key, list[str]]:
+    found = {key: list(_unlike_one(ours.get(key), key, installed[key])) for key in installed}
+    return {key: lines for key, lines in found.items() if lines}
+
+
+def _unlike_one(specialization: Specialization | None, key: Key, function: Any) -> Iterator[str]:
+    if specialization is None:
+        yield f"{_show(key)}: not in kernels.json"
+        return
+    arguments = specialization.arguments
+    if function.__name__ != specialization.name:
+        yield f"{_show(key)}: symbol {function.__name__} is {specialization.name} in kernels.json"
+    if len(function.argtypes) != len(arguments):
+        yield f"{_show(key)}: {len(function.argtypes)} arguments, {len(arguments)} in kernels.json"
+        return
+    for argument, ctype, direction in zip(arguments, function.argtypes, function.dir):
+        theirs, mine = _describe(ctype), _described(argument.type)
+        if theirs != mine:
+            yield f"{_show(key)}: argument {argument.name} is {theirs}, {mine} in kernels.json"
+        if direction != argument.direction:
+            yield (
+                f"{_show(key)}: argument {argument.name} is {direction!r}, {argument.direction!r} in kernels.json"
+            )
+
+
+# Both are cached, for there are few types, and `register` compares the two tables in every process.
+
+
+@functools.cache
 def _describe(ctype: Any) -> str:
     stars = ""
     while hasattr(ctype, "contents"):
         ctype, stars = ctype._type_, stars + "*"
     return stars + str(np.dtype(ctype).name)
+
+
+@functools.cache
+def _described(type: str) -> str:
+    argument = Argument("", type, "", None)
+    return "*" * argument.depth + str(argument.dtype.name)
 
 
 def _show(key: Key) -> str:

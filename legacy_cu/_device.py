@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from typing import Any
 
 import cupy
@@ -16,24 +15,24 @@ from ._source import Source, unpack
 
 BLOCK = 256
 _SEVERAL = cupy.cuda.runtime.getDeviceCount() > 1
-_lock = threading.Lock()
 
-Load = Callable[[str, str], "bytes | None"]
-Store = Callable[[str, str, bytes], None]
+Build = Callable[[], bytes]
+Keep = Callable[[str, str, Build], bytes]
 
 
 class Launcher:
     """The kernels of a file for given element types, on one device.
 
-    Calling it launches one of them, on the current stream; it never waits for the device.
+    Calling it launches one of them, on the current stream.
     """
 
-    def __init__(
-        self, source: Source, types: Mapping[str, str], device: int, cache: tuple[Load, Store] | None
-    ) -> None:
+    def __init__(self, source: Source, types: Mapping[str, str], device: int, keep: Keep | None) -> None:
         self._errors = source.errors
         self._device = device
-        names, cubin = unpack(_compiled(source, types, architecture(device), cache))
+        arch = architecture(device)
+        build = partial(source.compile, types, arch)
+        compiled = build() if keep is None else keep("legacy_cu", source.digest(types, arch), build)
+        names, cubin = unpack(compiled)
         self._module = ObjectCode.from_cubin(cubin)
         self._kernels = {name: self._module.get_kernel(found) for name, found in names.items()}
 
@@ -75,7 +74,10 @@ def _value(arg: Any) -> int:
         if not arg._c_contiguous:
             raise ValueError("a raw kernel takes contiguous arrays only: copy it first")
         return int(arg.data.ptr)
-    return 0 if arg is None else int(arg)
+    if arg is None:
+        return 0
+    array = getattr(arg, "array", None)
+    return int(arg if array is None else errorflag.read(array)[0])
 
 
 @lru_cache(4096)
@@ -101,16 +103,3 @@ def _lane(device: int, pointer: int) -> tuple[Any, Any]:
 def architecture(device: int) -> str:
     """The architecture of a CUDA device, such as ``"sm_90"``."""
     return f"sm_{cupy.cuda.Device(device).compute_capability}"
-
-
-def _compiled(source: Source, types: Mapping[str, str], arch: str, cache: tuple[Load, Store] | None) -> bytes:
-    if cache is None:
-        return source.compile(types, arch)
-    load, store = cache
-    name = source.digest(types, arch)
-    with _lock:
-        found = load("legacy_cu", name)
-        if found is None:
-            found = source.compile(types, arch)
-            store("legacy_cu", name, found)
-    return found

@@ -17,22 +17,25 @@ import errorflag
 from ._source import Source
 
 _families: dict[str, Family] = {}
-_cache: tuple[Any, Any] | None = None
+_cache: Callable[[str, str, Callable[[], bytes]], bytes] | None = None
 
 
-def set_cache(load: Any, store: Any) -> None:
-    """Says where compiled code is kept between processes. Without it, nowhere.
+def set_cache(keep: Callable[[str, str, Callable[[], bytes]], bytes] | None) -> None:
+    """Says where compiled code is kept between processes; by default nowhere.
 
     Args:
-        load: ``load(kind, name)`` returns the bytes stored under a name, or None.
-        store: ``store(kind, name, content)``.
+        keep: ``keep(kind, name, build)`` returns the content that is kept under a name, or that of
+            ``build()``, which it then keeps.
     """
     global _cache
-    _cache = load, store
+    _cache = keep
 
 
 class Family:
     """A raw kernel for all its dtypes: called with CuPy arrays and numbers, it launches and returns.
+
+    A number may be in memory, as the attribute `array` of an argument: but for the index of
+    `getitem_next_at`, the host then waits for it, as the earlier design did.
 
     Attributes:
         name: as in awkward's kernel specification.
@@ -58,7 +61,7 @@ class Family:
         return f"<raw kernel {self.name}({', '.join(self.parameters)})>"
 
     def __call__(self, *args: Any) -> None:
-        """Launches on the current stream of the arrays' device; never waits for it."""
+        """Launches on the current stream of the arrays' device."""
         if len(args) != len(self.parameters):
             raise TypeError(f"{self.name} takes {len(self.parameters)} arguments; {len(args)} given")
         key = args[self._array].data.device_id, tuple([args[i].dtype.char for i in self._typed])
@@ -198,9 +201,11 @@ def _(
 
 @family("awkward_ListArray_getitem_next_at", C="fromstarts")
 def _(launch, tocarry, fromstarts, fromstops, lenstarts, at):
-    # awkward's slices make `at` an array without dimensions: its value is not for the host to read.
-    number, array = (0, at) if hasattr(at, "__cuda_array_interface__") else (at, None)
-    launch("next_at", lenstarts, tocarry, fromstarts, fromstops, number, array)
+    if type(at) is int:
+        launch("next_at", lenstarts, tocarry, fromstarts, fromstops, at, None)
+    else:  # in memory, where the host need not read it
+        array = getattr(at, "array", at).astype("int64", copy=False)
+        launch("next_at", lenstarts, tocarry, fromstarts, fromstops, 0, array)
 
 
 @family("awkward_ListArray_getitem_next_range", C="fromstarts")

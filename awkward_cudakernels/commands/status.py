@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from awkward_cudakernels.commands import Problem
+
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
@@ -14,7 +16,10 @@ def command(as_json: bool) -> None:
     """Count the kernels written on the primitives, fallen back on, and missing."""
     import awkward_cudakernels
 
-    status = awkward_cudakernels.status()
+    try:
+        status = awkward_cudakernels.status()
+    except ValueError as err:
+        raise Problem(str(err)) from None
     if as_json:
         click.echo(json.dumps(status, indent=2))
     else:
@@ -42,12 +47,41 @@ def _show(status: dict[str, Any]) -> None:
 
     console = Console()
     console.print(table)
+    if status.get("migration"):
+        console.print(_migration(status))
     implemented, every = specializations["implemented"], specializations["total"]
     console.print(f"Specializations (one per combination of dtypes): {implemented} of {every} implemented.")
     if status["missing"]:
         console.print("Missing families:", style="bold")
         for name in status["missing"]:
             console.print(f"  {name}", highlight=False)
+
+
+def _migration(status: dict[str, Any]) -> Any:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(
+        title="Families, by how awkward ran them on CUDA; kernels are their specializations",
+        title_justify="left",
+        box=box.SIMPLE,
+        show_footer=True,
+    )
+    columns = {
+        "families": "families",
+        "specializations": "kernels",
+        "primitives": "primitives",
+        "raw_available": "raw\navailable",
+        "raw_in_force": "raw in\nforce",
+        "missing": "missing",
+    }
+    table.add_column("", footer="all")
+    for name, header in columns.items():
+        total = str(sum(row[name] for row in status["migration"]))
+        table.add_column(header, justify="right", footer=total)
+    for row in status["migration"]:
+        table.add_row(row["history"], *(str(row[name]) for name in columns))
+    return table
 
 
 def _share(part: int, whole: int) -> str:

@@ -7,6 +7,7 @@ import pytest
 from raw import OLDER, SPECIALIZATIONS, types_of
 
 import legacy_cu
+import primitives
 
 pytestmark = pytest.mark.skipif(emulation.COMPILER is None, reason="needs a C++ compiler")
 
@@ -70,12 +71,14 @@ def test_older_families(n, outlength, descending, folder):
     assert found.tolist() == expected.tolist()
 
 
-def test_an_index_in_memory(folder):
+@pytest.mark.parametrize("dtype", [np.int64, np.int32])
+def test_an_index_in_memory(dtype, folder):
     """awkward's slices pass an array without dimensions, whose value stays on the device."""
     family = legacy_cu.kernels()["awkward_ListArray_getitem_next_at"]
-    launcher = emulation.Launcher(family, {"C": "q"}, folder, False)
     starts, stops, out = np.array([0, 5]), np.array([3, 9]), np.zeros(2, np.int64)
-    launcher("next_at", 2, out, starts, stops, 0, np.array(-1))
+    launcher = emulation.Launcher(family, {"C": "q"}, folder, False)
+    family.function(launcher, out, starts, stops, 2, np.array(-1, dtype))
     assert out.tolist() == [2, 8]
-    launcher("next_at", 2, out, starts, stops, 0, np.array(3))
+    assert launcher.error() is None
+    family.function(launcher, out, starts, stops, 2, primitives.scalar_of(np.array(3, dtype)))
     assert launcher.error() == ("index out of range", 0, None)
