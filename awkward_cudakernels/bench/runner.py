@@ -20,6 +20,7 @@ from awkward_cudakernels.bench.settings import Settings, Task
 __all__ = ["Worker", "run"]
 
 Row = dict[str, Any]
+COMMAND = (sys.executable, "-m", "awkward_cudakernels.bench.worker")
 TIMEOUT = 150.0
 """Seconds without a word from a worker: awkward's slowest compilation takes 13."""
 ATTEMPTS = 8
@@ -101,7 +102,7 @@ class Worker:
             "settings": self.settings.as_dict(),
             "tasks": [astuple(task) for task in tasks],
         }
-        command = [sys.executable, "-m", "awkward_cudakernels.bench.worker", json.dumps(request)]
+        command = [*COMMAND, json.dumps(request)]
         with tempfile.TemporaryFile("w+") as errors:
             self._process = process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True

@@ -13,6 +13,9 @@ __all__ = ["Table", "all_tables", "geometric_mean", "markdown", "rich_table"]
 
 Row = dict[str, Any]
 
+LARGE, MIDDLE = 20_000_000, 200_000
+"""Lists of the targets."""
+
 
 @dataclass
 class Table:
@@ -128,6 +131,7 @@ def all_tables(rows: Sequence[Row]) -> list[Table]:
         bandwidth,
         summary,
         dilepton,
+        targets,
         against,
         failures,
     )
@@ -414,6 +418,56 @@ def dilepton(rows: Rows) -> Table | None:
                 f"alone: {number(floor['ms'])} ms."
             )
     return table
+
+
+def targets(rows: Rows) -> Table | None:
+    """What this project set out to reach, and what was measured."""
+    table = Table("targets", "Targets", ["what", "target", "measured", ""])
+
+    def add(what: str, measured: float | None, least: bool, goal: float, unit: str) -> None:
+        if measured is not None:
+            met = measured >= goal if least else measured <= goal
+            goal_text = f"at {'least' if least else 'most'} {goal:g}{unit}"
+            table.rows.append([what, goal_text, number(measured, unit), "met" if met else "missed"])
+
+    def launched(prefix: str) -> float | None:
+        found = (r for r in rows.rows if r["section"] == "launch" and r["row"].startswith(prefix))
+        return next((r.get("host_us") for r in found), None)
+
+    add("host time of primitives.transform", launched("primitives.transform"), False, 8, " µs")
+    add(
+        "host time of a map through backend[key](*args)", launched("backend[key]"), False, 15, " µs"
+    )
+    for name, goal in (("map (next_at)", 90), ("segmented sum, mean 3", 85)):
+        rate = rows.get("rates", name, "ours", LARGE).get("gb_s")
+        copy = rows.get("rates", "copy", "ours", LARGE).get("gb_s")
+        share = 100 * rate / copy if rate and copy else None
+        add(f"{name} at {size(LARGE)} lists, of the copy", share, True, goal, "%")
+    colds = {r["row"]: r for r in rows.rows if r["section"] == "cold"}
+    for what in ("map", "reducer", "scan"):
+        row = colds.get("kernels, warm cache", {})
+        add(f"first call of a {what}, warm cache", row.get(f"{what}_ms"), False, 50, " ms")
+    for cache, goal in (("warm", 1.5), ("empty", 20)):
+        total = colds.get(f"operations, {cache} cache", {}).get("total_ms")
+        what = f"first calls of all operations, {cache} cache"
+        add(what, total and total / 1e3, False, goal, " s")
+    found = ratios(rows, "operations", MIDDLE, "awkward")
+    what = f"awkward's CUDA / ours, operations at {size(MIDDLE)} lists"
+    add(f"{what}, geometric mean", geometric_mean(found.values()), True, 4, "")
+    add(f"{what}, the least", min(found.values(), default=None), True, 1, "")
+    shares = bandwidth(rows)
+    if shares is not None and size(LARGE) in shares.title:
+        least = min(shares.rows, key=lambda cells: float(cells[-1]))
+        what = f"operations bound by bandwidth at {size(LARGE)} lists, of the copy, the least"
+        add(f"{what} ({least[0]})", float(least[-1]), True, 70, "%")
+    for events, goal in ((1_000_000, 20), (10_000_000, 35)):
+        for name in rows.names("dilepton"):
+            ms = rows.get("dilepton", name, "ours", events).get("ms")
+            add(f"{name}, {size(events)} events", ms, False, goal, " ms")
+    on_gpu = any(
+        r["section"] in ("launch", "rates", "cold") or r["side"] == "awkward" for r in rows.rows
+    )
+    return table if table.rows and on_gpu else None
 
 
 def against(rows: Rows) -> Table | None:

@@ -33,8 +33,7 @@ def wall_ms(function: Function, wait: Function, seconds: float) -> dict[str, Any
     Args:
         function: what is measured.
         wait: called after each run, inside the measured time.
-        seconds: how long to go on; at least 3 runs, at most 25. A first run of more than `seconds`
-            is the only one.
+        seconds: how long to go on; at least 3 runs, at most 25, but no more after 10 times as long.
     """
     times: list[float] = []
     function()

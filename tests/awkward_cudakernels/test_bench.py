@@ -1,0 +1,774 @@
+"""``bench``: tables, means, documents and arguments; and one run of everything at tiny sizes."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import textwrap
+import threading
+import types
+
+import awkward as ak
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from awkward_cudakernels import bench, environment
+from awkward_cudakernels.bench import (
+    against,
+    cold,
+    dilepton,
+    document,
+    kernels,
+    launch,
+    operations,
+    plot,
+    rates,
+    runner,
+    settings,
+    sides,
+    tables,
+    timing,
+    worker,
+)
+from awkward_cudakernels.bench.sample import BLOCK, Sample
+from awkward_cudakernels.bench.settings import Settings, Task, parse_sizes
+from awkward_cudakernels.cli import main
+
+HOST = Settings(device=False, lists=(30,), events=(30,), seconds=0.001)
+
+
+def invoke(*arguments: str):
+    return CliRunner().invoke(main, ["bench", *arguments])
+
+
+@pytest.fixture
+def no_gpu(monkeypatch):
+    monkeypatch.setattr(environment, "driver", lambda: None)
+
+
+# -- settings ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "sizes"),
+    [
+        ("1000,200000", (1_000, 200_000)),
+        ("20M, 1k", (1_000, 20_000_000)),
+        ("200_000,200k,", (200_000,)),
+    ],
+)
+def test_sizes(text, sizes):
+    assert parse_sizes(text) == sizes
+
+
+@pytest.mark.parametrize("text", ["", ",", "0", "1.5", "-3", "2G", "many"])
+def test_what_is_no_size(text):
+    with pytest.raises(ValueError, match="write for example 1000,200k,20M"):
+        parse_sizes(text)
+
+
+def test_settings_survive_json():
+    given = Settings(True, (1, 2), (3,), "sum", 0.5, 2.0)
+    assert Settings.from_dict(json.loads(json.dumps(given.as_dict()))) == given
+
+
+def test_tasks_go_size_by_size_and_only_where_wanted():
+    wanted = Settings(False, only="^b|c$")
+    assert settings.tasks("time", "s", ["a", "b", "xc", "cx"], [1, 2], wanted) == [
+        Task("time", "s", "b", 1),
+        Task("time", "s", "xc", 1),
+        Task("time", "s", "b", 2),
+        Task("time", "s", "xc", 2),
+    ]
+
+
+def test_rates_leave_out_small_sizes():
+    assert rates.sizes(Settings(True)) == (200_000, 2_000_000, 20_000_000)
+    assert rates.sizes(Settings(True, lists=(10, 100))) == (100,)
+
+
+# -- numbers and tables --------------------------------------------------------------------------
+
+
+def test_geometric_mean():
+    assert tables.geometric_mean([]) is None
+    assert tables.geometric_mean([4.0]) == pytest.approx(4.0)
+    assert tables.geometric_mean([0.5, 2.0, 8.0]) == pytest.approx(2.0)
+    assert math.isfinite(tables.geometric_mean([1e300] * 9))
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, ""),
+        (0, "0"),
+        (0.01234, "0.0123"),
+        (1.2345, "1.23"),
+        (45.67, "45.7"),
+        (1234.5, "1,234"),
+    ],
+)
+def test_three_digits(value, text):
+    assert tables.number(value) == text
+
+
+def test_sizes_in_headings():
+    assert [tables.size(n) for n in (999, 1_000, 1_500, 200_000, 2_000_000)] == [
+        "999",
+        "1k",
+        "1,500",
+        "200k",
+        "2M",
+    ]
+
+
+def row(section, name, side, lists, kind="time", **found):
+    return {"section": section, "row": name, "side": side, "lists": lists, "kind": kind, **found}
+
+
+def full_run():
+    """Rows as a machine with a GPU would give, with two operations, one of them without awkward's own."""
+    rows = [
+        row("launch", "CuPy RawKernel, the map's 5 arguments", "ours", 10_000, host_us=9.0),
+        row("launch", "primitives.transform, the same map", "ours", 10_000, host_us=6.0),
+        row("launch", "backend[key](*args), the same map", "ours", 10_000, host_us=20.0),
+        row("rates", "copy", "ours", 20_000_000, us=240.0, bytes=960_000_000, gb_s=4000.0),
+        row("rates", "map (next_at)", "ours", 20_000_000, us=130.0, bytes=480_000_000, gb_s=3700.0),
+        row(
+            "cold",
+            "kernels, warm cache",
+            "ours",
+            1000,
+            import_ms=900.0,
+            map_ms=20.0,
+            reducer_ms=5.0,
+            scan_ms=70.0,
+            numba_imported=False,
+        ),
+        row(
+            "cold",
+            "operations, empty cache",
+            "ours",
+            1000,
+            import_ms=900.0,
+            total_ms=12_000.0,
+            operations=31,
+            numba_imported=True,
+            failed={"ak.x": "ValueError: no"},
+        ),
+        row("cold", "operations, warm cache", "ours", 1000, error="no answer in 400 s"),
+        row("kernels", "reduce_sum", "cpu", 200_000, us=900.0),
+        row("kernels", "reduce_sum", "ours", 200_000, us=10.0, host_us=8.0, bytes=1),
+        row("kernels", "reduce_sum", "awkward", 200_000, us=180.0, host_us=170.0, bytes=1),
+        row("operations", "x|y", "cpu", 200_000, ms=8.0),
+        row("operations", "x|y", "floor", 100, ms=0.1),
+        row("operations", "z", "floor", 100, ms=0.2),
+        row("operations", "z", "cpu", 200_000, skipped="about 3 s, by proportion"),
+        row("operations", "x|y", "awkward", 1000, "check", first_ms=3000.0),
+        row(
+            "operations",
+            "z",
+            "awkward",
+            1000,
+            "check",
+            error="AssertionError: 'z' is not supported on",
+        ),
+        row("operations", "w", "awkward", 1000, "check", first_ms=1.0, wrong="differs at [3]"),
+        row("operations", "x|y", "ours", 1000, "check", first_ms=3.0),
+        row("operations", "w", "awkward", 200_000, ms=0.0001),
+        row("operations", "v", "awkward", 200_000, ms=0.2),
+    ]
+    for lists, ours, theirs in ((200_000, 0.2, 0.8), (20_000_000, 1.0, 0.5)):
+        rows += [
+            row("operations", "x|y", "ours", lists, ms=ours, bytes=lists * 10),
+            row("operations", "x|y", "awkward", lists, ms=theirs),
+            row("operations", "z", "ours", lists, ms=ours),
+            row(
+                "operations", "z", "awkward", lists, error="AssertionError: 'z' is not supported on"
+            ),
+            row("operations", "w", "ours", lists, ms=ours),
+        ]
+    rows.append(row("operations", "v", "ours", 200_000, ms=0.4))
+    rows += [
+        row("dilepton", dilepton.ROW, side, 1_000_000, ms=ms)
+        for side, ms in (("ours", 18.0), ("awkward", 50.0), ("cpu", 500.0))
+    ]
+    rows.append(row("dilepton", dilepton.ROW, "floor", 100, ms=13.0))
+    rows.append(row("against", "reduce_sum", "legacy", 200_000, ours_us=6.0, legacy_us=8.0))
+    return rows
+
+
+def by_name(rows):
+    return {table.name: table for table in tables.all_tables(rows)}
+
+
+def test_every_table_is_rectangular_and_has_both_forms():
+    found = by_name(full_run())
+    assert set(found) == {
+        "launch", "rates", "cold", "first", "kernels", "operations", "bandwidth", "summary", "dilepton",
+        "targets", "against", "failures",
+    }  # fmt: skip
+    for table in found.values():
+        assert all(len(cells) == len(table.columns) for cells in table.rows), table
+        assert tables.rich_table(table).row_count == len(table.rows)
+        assert len(tables.markdown(table).splitlines()) >= 2 + len(table.rows)
+    assert tables.all_tables([]) == []
+
+
+def test_operations_table():
+    table = by_name(full_run())["operations"]
+    assert table.columns[:5] == [
+        "operation", "floor", "200k: ours", "200k: awkward's CUDA", "200k: awkward's CPU",
+    ]  # fmt: skip
+    cells = {row[0]: row[1:5] for row in table.rows}
+    assert cells["x|y"] == ["0.100", "0.200", "0.800", "8.00"]
+    assert cells["z"] == ["0.200", "0.200", "not supported", "skipped"]
+    assert cells["w"][2].endswith("(wrong)")
+
+
+def test_summary_has_means_and_what_is_slower():
+    table = by_name(full_run())["summary"]
+    means = {cells[0].partition(" (of")[0]: cells[1:] for cells in table.rows}
+    # x|y 4 times faster and v twice slower; z has no other side, w is wrong there
+    assert means["awkward's CUDA / ours"] == ["1.41", "0.500"]
+    assert means["awkward's CPU / ours"][0] == "40.0"
+    assert means["ours / floor"][0] == "1.41"
+    assert table.notes == [
+        "Slower than awkward's CUDA backend at 200,000 lists: v (2.00 times).",
+        "Slower than awkward's CUDA backend at 20,000,000 lists: x|y (2.00 times).",
+    ]
+
+
+def test_bandwidth_is_against_the_copy():
+    table = by_name(full_run())["bandwidth"]
+    assert table.rows == [["x|y", "200", "1.00", "200", "5"]]
+
+
+def test_targets():
+    found = {cells[0]: cells[1:] for cells in by_name(full_run())["targets"].rows}
+    assert found["host time of primitives.transform"] == ["at most 8 µs", "6.00 µs", "met"]
+    assert found["host time of a map through backend[key](*args)"][-1] == "missed"
+    assert found["map (next_at) at 20M lists, of the copy"] == ["at least 90%", "92.5%", "met"]
+    assert found["first call of a scan, warm cache"][-1] == "missed"
+    assert found["first calls of all operations, empty cache"] == ["at most 20 s", "12.0 s", "met"]
+    assert "first calls of all operations, warm cache" not in found
+    assert found["dilepton selection, 1M events"][-1] == "met"
+
+
+def test_failures_are_listed_once():
+    failures = by_name(full_run())["failures"].rows
+    assert [cells[:2] for cells in failures] == [
+        ["cold: operations, warm cache", "ours"],
+        ["operations: z", "awkward's CUDA"],
+        ["operations: w", "awkward's CUDA"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("error", "shown"),
+    [
+        ("AssertionError: Operation 'x' is not supported on CUDA backend.", "not supported"),
+        ("NotImplementedError", "not supported"),
+        ("OutOfMemoryError: Out of memory allocating 3 bytes", "out of memory"),
+        ("ValueError: no", "error"),
+    ],
+)
+def test_problems(error, shown):
+    assert tables.problem({"error": error}) == shown
+    assert tables.problem({"ms": 1.0}) is None
+
+
+def test_markdown_escapes():
+    table = tables.Table("t", "T", ["a|b", "c"], [["x|y", "1"]], ["a * b <c>"])
+    assert tables.markdown(table).splitlines() == [
+        "| a\\|b | c |",
+        "|---|---:|",
+        "| x\\|y | 1 |",
+        "",
+        "- a \\* b &lt;c>",
+    ]
+
+
+# -- documents -----------------------------------------------------------------------------------
+
+ABOUT = {
+    "device": "Some GPU",
+    "cpu": "Some CPU, 2 cores",
+    "versions": {"python": "3.12.1", "awkward": "2.14.0"},
+    "date": "2030-01-02",
+    "command": "awkward-cudakernels bench",
+    "seconds": 123.4,
+}
+
+
+def test_places_are_filled_again_and_again():
+    text = "# T\n\n<!-- bench: a -->\nold\n<!-- /bench -->\n\nkept\n\n<!-- bench: b -->\n<!-- /bench -->\nend\n"
+    once, filled, left = document.replace(text, {"a": "new \\1", "c": "no place"})
+    assert (filled, left) == (["a"], ["b"])
+    assert "old" not in once
+    assert "<!-- bench: a -->\n\nnew \\1\n\n<!-- /bench -->\n\nkept" in once
+    assert once.endswith("<!-- bench: b -->\n<!-- /bench -->\nend\n")
+    assert document.replace(once, {"a": "new \\1"})[0] == once
+
+
+def test_write_docs(tmp_path):
+    source, target = tmp_path / "bench.json", tmp_path / "p.md"
+    source.write_text(json.dumps({"about": ABOUT, "settings": {}, "rows": full_run()}))
+    target.write_text(
+        "".join(f"<!-- bench: {name} -->\n<!-- /bench -->\n" for name in ("about", "rates", "x"))
+    )
+    result = invoke("--write-docs", str(source), str(target))
+    assert result.exit_code == 0, result.output
+    assert result.output.strip().endswith("filled about, rates; left x")
+    text = target.read_text()
+    assert "Some GPU; Some CPU, 2 cores. python 3.12.1, awkward 2.14.0. 2030-01-02" in text
+    assert "| map (next\\_at)" in text or "| map (next_at)" in text
+
+
+def test_the_document_of_this_project_has_places_for_every_table(request):
+    path = request.config.rootpath / "docs" / "performance.md"
+    contents = document.contents({"about": ABOUT, "rows": full_run()})
+    _, filled, left = document.replace(path.read_text(encoding="utf-8"), contents)
+    assert left == []
+    assert sorted(filled) == sorted(contents)
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"rows": 3, "about": {}}'])
+def test_a_file_that_bench_did_not_write(tmp_path, content):
+    path = tmp_path / "other.json"
+    path.write_text(content)
+    result = invoke("--from", str(path))
+    assert result.exit_code == 2
+    assert "is not a file that `bench --json` wrote" in result.output
+
+
+def test_a_document_without_places(tmp_path):
+    source, target = tmp_path / "bench.json", tmp_path / "p.md"
+    source.write_text(json.dumps({"about": ABOUT, "rows": []}))
+    target.write_text("nothing here\n")
+    result = invoke("--write-docs", str(source), str(target))
+    assert result.exit_code == 2
+    assert "has no place" in result.output
+    assert invoke("--write-docs", str(source), str(tmp_path / "none.md")).exit_code == 2
+
+
+def test_plot_and_tables_from_a_file(tmp_path):
+    source, picture = tmp_path / "bench.json", tmp_path / "bench.png"
+    source.write_text(json.dumps({"about": ABOUT, "rows": full_run()}))
+    result = invoke("--from", str(source), "--plot", str(picture))
+    assert result.exit_code == 0, result.output
+    assert "Operations: geometric means" in result.output
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    source.write_text(json.dumps({"about": ABOUT, "rows": full_run()[:1]}))
+    result = invoke("--from", str(source), "--plot", str(picture))
+    assert result.exit_code == 2
+    assert "no operations to plot" in result.output
+
+
+def test_mean_curves_are_of_the_same_operations_at_every_size():
+    rows = [row("operations", f"o{i}", "ours", n, ms=float(n)) for i in range(5) for n in (1, 10)]
+    rows += [row("operations", "o0", "ours", 100, ms=7.0)]  # too few there
+    rows = [r for r in rows if (r["row"], r["lists"]) != ("o4", 10)]
+    found = plot.mean_curve(tables.Rows(rows), [f"o{i}" for i in range(5)], "ours")
+    assert found == [(1, pytest.approx(1.0)), (10, pytest.approx(10.0))]
+
+
+# -- arguments -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("launch",), "only on a GPU"),
+        (("--lists", "few"), "write for example"),
+        (("--only", "("), "no regular expression"),
+        (("--plot", "plot.txt"), "must end in one of"),
+        (("--json", "no/such/folder/x.json"), "cannot be written"),
+        (("--against", "nonsense"), "--against nonsense"),
+        (("nonsense",), "nonsense"),
+        (("--from", "none.json"), "cannot be read"),
+    ],
+)
+def test_wrong_arguments(no_gpu, arguments, message):
+    result = invoke(*arguments)
+    assert result.exit_code == 2
+    assert message in " ".join(result.output.split())
+
+
+def test_nothing_matches(no_gpu):
+    result = invoke("--only", "no such row", "--lists", "10")
+    assert result.exit_code == 2
+    assert "no row's name matches" in result.output
+
+
+# -- clocks --------------------------------------------------------------------------------------
+
+
+def test_clocks_on_the_host():
+    calls = []
+    found = timing.wall_ms(lambda: calls.append(1), timing.nothing, 1e-3)
+    assert 3 <= found["runs"] <= 25
+    assert len(calls) == found["runs"] + 1
+    assert 0 <= found["best_ms"] <= found["ms"]
+    settled = []
+    host = timing.host_us(lambda: None, timing.nothing, lambda: settled.append(1), 0.0)
+    assert host > 0
+    assert len(settled) == 4
+    assert timing.per_call_us(lambda: None, timing.nothing, timing.nothing, 0.001) > 0
+
+
+# -- data, kernels and operations, on the host -----------------------------------------------------
+
+
+def test_sample():
+    sample = Sample(1000)
+    counts = np.diff(sample.offsets)
+    assert len(sample.a) == len(counts) == 1000
+    assert counts.min() == 0
+    assert counts.mean() == pytest.approx(3, rel=0.1)
+    assert ak.all(ak.num(sample.a) == ak.num(sample.b))
+    assert ak.min(ak.num(sample.d)) == 1
+    assert not ak.all(ak.num(sample.a) == ak.num(sample.c))
+    assert ak.all(ak.fill_none(sample.masked > 20, True, axis=None), axis=None)
+    assert sample.get("a") is sample.get("a")
+
+
+def test_large_samples_repeat(monkeypatch):
+    from awkward_cudakernels.bench import sample as module
+
+    monkeypatch.setattr(module, "BLOCK", 10)
+    counts = Sample(25).counts(1)
+    assert len(counts) == 25
+    assert counts[:5].tolist() == counts[10:15].tolist() == counts[20:].tolist()
+    assert len(Sample(7).counts(1)) == 7
+    assert len(Sample(25).values(77, 2)) == 77
+    assert len(Sample(0).a) == 0
+    assert BLOCK == 2_000_000
+
+
+@pytest.mark.parametrize("operation", operations.OPERATIONS, ids=lambda operation: operation.name)
+def test_operations_run_and_bytes_are_counted(operation):
+    sample = Sample(20)
+    arguments = [sample.get(name) for name in operation.inputs]
+    result = operation.function(*arguments)
+    moved = operations.must_move(operation, arguments, result)
+    assert moved > 0 or not operation.bound
+    assert operations.difference(result, result) is None
+
+
+def test_operations_are_as_many_as_said():
+    names = [operation.name for operation in operations.OPERATIONS]
+    assert len(set(names)) == len(names)
+    assert sum(operation.core for operation in operations.OPERATIONS) == 31
+
+
+def test_bytes_of_some_operations():
+    sample = Sample(100)
+    by_name = {operation.name: operation for operation in operations.OPERATIONS}
+
+    def moved(name):
+        operation = by_name[name]
+        arguments = [sample.get(name) for name in operation.inputs]
+        return operations.must_move(operation, arguments, operation.function(*arguments))
+
+    elements = len(sample.content)
+    assert moved("ak.sum axis=1") == 8 * elements + 8 * 101 + 8 * 100
+    assert moved("a * 2") - 16 * elements in (8 * 101, 16 * 101)  # offsets may be shared
+    assert moved("ak.num") == 16 * 100
+
+
+@pytest.mark.parametrize(
+    ("found", "expected", "problem"),
+    [
+        (ak.Array([[1.0], []]), ak.Array([[1.0 + 1e-13], []]), None),
+        (ak.Array([[1.0], []]), ak.Array([[1.1], []]), "differs at [0][0]: 1.0 instead of 1.1"),
+        (ak.Array([[1.0], []]), ak.Array([[1], []]), "type"),
+        (ak.Array([[1.0], []]), ak.Array([[1.0], [2.0]]), "differs at [1]: another length"),
+        (ak.Array([None, 1]), ak.Array([2, None]), "differs at [0]: None instead of 2"),
+        (ak.Array([{"x": 1}]), ak.Array([{"x": 2}]), "differs at [0]['x']: 1 instead of 2"),
+        (ak.Array([np.nan]), ak.Array([np.nan]), None),
+        (2.0, 2.5, "in its value"),
+        ([ak.Array([1])], [ak.Array([1]), ak.Array([1])], "1 results instead of 2"),
+    ],
+)
+def test_difference(found, expected, problem):
+    said = operations.difference(found, expected)
+    assert said is None if problem is None else said is not None and problem in said
+
+
+@pytest.mark.parametrize("case", kernels.KERNELS, ids=lambda case: case.family)
+def test_kernels_are_called_as_specified(case):
+    side = sides.Side("cpu", device=False)
+    inputs = kernels.prepare(side, 40)
+    assert kernels.check(side, case.family, inputs).keys() == {"first_ms"}
+    assert len(case.arguments(inputs)) > max(case.outputs, default=0)
+    assert case.nbytes(40, 120) > 0
+
+
+@pytest.mark.parametrize(
+    "name", [n for n in launch.CASES if not n.startswith(("CuPy Raw", "backend"))]
+)
+def test_launches(name):
+    launch.CASES[name](kernels.Inputs(30, "cpu"))()
+
+
+@pytest.mark.parametrize("case", rates.CASES, ids=lambda case: case.name)
+def test_rates(case):
+    call, nbytes = case.make(kernels.Inputs(30_000, "cpu"))
+    call()
+    assert nbytes > 0
+
+
+def test_the_sums_of_rates_are_of_all_elements():
+    inputs = kernels.Inputs(30_000, "cpu")
+    for case in rates.CASES:
+        if case.name.startswith("segmented sum"):
+            assert case.make(inputs)[1] >= 8 * 0.9 * inputs.m
+    assert rates._skewed(inputs).sum() >= inputs.m - 3
+    assert rates._skewed(inputs).max() >= inputs.m // 2
+
+
+def test_dilepton_masses():
+    one = {"pt": 50.0, "eta": 0.0, "phi": 0.0}
+    other = {"pt": 50.0, "eta": 0.0, "phi": np.pi}
+    electrons = ak.Array([[one, other], [one], [], [one, {**other, "pt": 30.0}]])
+    muons = ak.Array(
+        [[], [one, {**other, "pt": 25.0}], [{**one, "eta": 2.5}, one], [one, one, other]]
+    )
+    found, of_muons = dilepton.dilepton(electrons, muons)
+    assert found.to_list() == pytest.approx([100.0])
+    assert of_muons.to_list() == pytest.approx([2 * math.sqrt(50 * 25)])
+    events = dilepton.Events(1000, "cpu")
+    counts = ak.num(events.electrons)
+    assert (ak.min(counts), ak.max(counts)) == (0, 10)
+
+
+# -- workers -------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def section(monkeypatch):
+    """A section of rows that behave."""
+    module = types.ModuleType("awkward_cudakernels.bench.fake")
+
+    def measure(side, row, sample, seconds):
+        if row == "fails":
+            raise RuntimeError("\n  on holiday\nsince Monday")
+        return {"ms": 1000.0 * sample}
+
+    module.prepare = lambda side, lists: lists
+    module.measure = measure
+    module.check = lambda side, row, sample: measure(side, row, 1, 0.0)
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    return module
+
+
+def served(*tasks):
+    events = []
+    request = {"side": "cpu", "settings": HOST.as_dict(), "tasks": tasks}
+    assert worker.serve(json.loads(json.dumps(request)), events.append) == 0
+    return events
+
+
+def test_a_worker_starts_and_reports_each_task(section):
+    events = served(("time", "fake", "works", 1))
+    where = {"kind": "time", "section": "fake", "row": "works", "lists": 1}
+    assert events == [
+        {"event": "start", **where},
+        {"event": "row", **where, "side": "cpu", "ms": 1000.0},
+    ]
+
+
+def test_a_failing_row_loses_no_other(section):
+    rows = served(
+        ("check", "fake", "fails", 1), ("time", "fake", "fails", 2), ("time", "fake", "works", 1)
+    )
+    rows = [event for event in rows if event["event"] == "row"]
+    assert rows[0]["error"] == rows[1]["error"] == "RuntimeError: on holiday"
+    assert rows[2]["ms"] == 1000.0
+
+
+def test_what_takes_a_cpu_too_long_is_skipped(section):
+    rows = served(*(("time", "fake", "works", n) for n in (1, 2, 3)))
+    rows = [event for event in rows if event["event"] == "row"]
+    assert "ms" in rows[0]
+    assert rows[1]["skipped"] == "about 2 s, by proportion"
+    assert rows[2]["skipped"] == "about 3 s, by proportion"
+
+
+SCRIPT = """
+import json, os, sys
+request = json.loads(sys.argv[1])
+def emit(event, task, **more):
+    fields = dict(zip(("kind", "section", "row", "lists"), task))
+    print(json.dumps({"event": event, **fields, "side": request["side"], **more}), flush=True)
+for task in request["tasks"]:
+    if task[0] == "wait":
+        print(json.dumps({"event": "waiting"}), flush=True)
+        assert sys.stdin.readline() == "go\\n"
+        continue
+    emit("start", task)
+    if task[2] == "crashes":
+        print("Segmentation fault, so to say", file=sys.stderr)
+        os._exit(11)
+    if task[2] == "breaks":
+        emit("row", task, error="illegal address")
+        sys.exit(3)
+    emit("row", task, ms=1.0, process=os.getpid())
+"""
+
+
+@pytest.fixture
+def script(monkeypatch, tmp_path):
+    path = tmp_path / "script.py"
+    path.write_text(textwrap.dedent(SCRIPT))
+    monkeypatch.setattr(runner, "COMMAND", [sys.executable, str(path)])
+
+
+def work(*tasks):
+    rows = []
+    made = runner.Worker("awkward", HOST, tasks, rows.append, lambda what: None)
+    made.start()
+    return made, rows
+
+
+def test_a_broken_process_costs_one_row(script):
+    tasks = [
+        Task("time", "s", "a", 1),
+        Task("time", "s", "crashes", 1),
+        Task("time", "s", "breaks", 1),
+        Task("time", "s", "b", 1),
+        Task("time", "s", "crashes", 2),
+    ]
+    made, rows = work(*tasks)
+    made.join()
+    found = {(r["row"], r["lists"]): r for r in rows}
+    assert len(rows) == len(found) == 5
+    assert found["a", 1]["process"] != found["b", 1]["process"]
+    assert found["crashes", 1]["error"] == "exit code 11: Segmentation fault, so to say"
+    assert found["crashes", 2]["error"] == "not measured: broke the process at 1 lists"
+    assert found["breaks", 1]["error"] == "illegal address"
+
+
+def test_a_worker_waits_until_it_is_told(script):
+    made, rows = work(Task("time", "s", "a", 1), Task("wait"), Task("time", "s", "b", 1))
+    assert made.ready.wait(30)
+    assert [r["row"] for r in rows] == ["a"]
+    made.join()
+    assert [r["row"] for r in rows] == ["a", "b"]
+
+
+def test_a_silent_worker_is_ended(script, monkeypatch, tmp_path):
+    path = tmp_path / "sleeps.py"
+    path.write_text("import time; time.sleep(600)")
+    monkeypatch.setattr(runner, "COMMAND", [sys.executable, str(path)])
+    monkeypatch.setattr(runner, "TIMEOUT", 0.3)
+    made, rows = work(Task("time", "s", "a", 1))
+    made.join()
+    assert rows[0]["error"] == "no answer in 0 s"
+
+
+def test_a_stopped_worker_reports_nothing_more(script):
+    made, rows = work(Task("wait"), Task("time", "s", "a", 1))
+    assert made.ready.wait(30)
+    made.stop()
+    made.join()
+    assert rows == []
+    assert threading.active_count() < 50
+
+
+# -- comparisons with other implementations ---------------------------------------------------------
+
+
+def test_against(monkeypatch):
+    module = types.ModuleType("awkward_cudakernels.bench.against_fake")
+    module.rows = lambda settings, say: iter(
+        [{"row": "r", "lists": 3, "ours_us": 1.0, "fake_us": 2.0}]
+    )
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.setattr(bench, "against_fake", module, raising=False)
+    (found,) = against.rows("fake", HOST, lambda what: None)
+    assert found["side"] == "fake"
+    (table, *_) = tables.all_tables([found])
+    assert table.columns == ["", "lists", "ours, µs", "fake, µs"]
+    assert table.rows == [["r", "3", "1.00", "2.00"]]
+
+
+# -- cold starts -----------------------------------------------------------------------------------
+
+
+def test_cold_rows(monkeypatch):
+    made = []
+
+    def process(what, side, environment):
+        made.append((what, side, environment["AWKWARD_CUDAKERNELS_CACHE"]))
+        return {"import_ms": 1.0}
+
+    monkeypatch.setattr(cold, "_process", process)
+    order = []
+    found = list(cold.rows(True, lambda: order.append(len(made)), lambda what: None))
+    assert [r["row"] for r in found] == [
+        "kernels, empty cache",
+        "operations, empty cache",
+        "kernels, warm cache",
+        "operations, warm cache",
+        "operations, awkward's own",
+    ]
+    assert order == [2]
+    caches = [cache for _, _, cache in made]
+    assert caches[0] == caches[2] != caches[1] == caches[3]
+
+
+def test_a_cold_process_that_fails(monkeypatch):
+    monkeypatch.setattr(cold, "TIMEOUT", 60.0)
+    found = cold._process("nonsense", "no such side", {"PATH": ""})
+    assert set(found) == {"error"}
+
+
+# -- everything --------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_a_run_on_the_host(no_gpu, tmp_path):
+    path = tmp_path / "bench.json"
+    only = r"^(ak.num|a \+ b|ak.sum axis=1|localindex|reduce_sum|dilepton.*)$"
+    result = invoke(
+        "--lists", "50,60", "--events", "50", "--quick", "--only", only, "--json", str(path)
+    )
+    assert result.exit_code == 0, result.output
+    sentence = (
+        "host executor against awkward's CPU kernels, because this machine has no NVIDIA driver."
+    )
+    assert sentence in " ".join(result.output.split())
+    for text in ("Kernels", "Operations, ms", "geometric means", "Dilepton", "ak.sum axis=1"):
+        assert text in result.output
+    found = json.loads(path.read_text())
+    assert found["about"]["versions"]["awkward"] == ak.__version__
+    assert not [r for r in found["rows"] if "error" in r or "wrong" in r]
+    timed = {
+        (r["section"], r["row"], r["side"], r["lists"])
+        for r in found["rows"]
+        if r["kind"] == "time"
+    }
+    for lists in (50, 60):
+        for side in ("ours", "cpu"):
+            assert ("operations", "a + b", side, lists) in timed
+            assert ("kernels", "reduce_sum", side, lists) in timed
+    assert ("operations", "ak.num", "floor", 100) in timed
+    assert ("dilepton", dilepton.ROW, "floor", 100) in timed
+
+
+@pytest.mark.gpu
+@pytest.mark.slow
+def test_a_run_on_the_gpu(tmp_path):
+    path = tmp_path / "bench.json"
+    result = invoke(
+        "launch", "rates", "kernels", "operations", "dilepton", "--quick", "--lists", "1k", "--events", "1k",
+        "--without-awkward-cuda", "--json", str(path),
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    rows = json.loads(path.read_text())["rows"]
+    assert not [r for r in rows if "error" in r or "wrong" in r]
+    assert {r["section"] for r in rows} == {"launch", "rates", "kernels", "operations", "dilepton"}
