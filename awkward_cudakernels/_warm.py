@@ -1,4 +1,4 @@
-"""Everything that the kernels compile, found by calling each of them once per way it can go.
+"""Everything that this package compiles, and filling the disk cache with it.
 
 A kernel chooses what it launches by what the host knows: dtypes, sizes and flags. So each
 specialization is called with small arrays of its dtypes and with numbers from a few values, while
@@ -8,17 +8,23 @@ compile for the cases of the differential tests.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import multiprocessing
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
 import numpy as np
 
-from primitives import scalar_of
+from primitives import _cache, _device, _host, _radix, scalar_of, scan, segmented_transform, select
 from primitives._run import Build, record
+from primitives._sort import order_of
 
-from ._registry import registry
-from .signatures import Argument, Specialization, families
+from . import _arraylayer
+from ._registry import Function, is_size, registry
+from .signatures import Argument, families
 
 ELEMENTS = 256
 """Length of the arrays: with few lists these are long ones, with many short ones."""
@@ -26,41 +32,63 @@ ELEMENTS = 256
 NUMBERS = (1, 30, 0, 2)
 """What numbers are: all the same, or one of them another. Sizes are among them."""
 
+HOST = "host"
+"""The target that stands for the host executor; the others are architectures."""
+
+
+# What there is to compile
+
 
 @cache
 def builds() -> tuple[Build, ...]:
-    """What all registered kernels compile, for all specializations; the same in every process."""
+    """What all registered kernels and the array layer compile; the same in every process."""
     found: dict[Any, Build] = {}
     for name, function in sorted(registry().items()):
-        family = families().get(name)
-        if family is None:
-            continue  # of an older awkward; no backend asks for it
-        for specialization in family.specializations:
-            for arguments in _calls(specialization):
-                with record() as recorded:
-                    try:
-                        function(*arguments)
-                    except ValueError:
-                        pass  # these sizes do not go together; what was launched before counts
-                for build in recorded:
-                    found.setdefault(identity(build), build)
+        for build in builds_of(name, function):
+            found.setdefault(identity(build), build)
+    for build in [*_sorting(list(found.values())), *_array_layer()]:
+        found.setdefault(identity(build), build)
     return tuple(found.values())
 
 
+def builds_of(name: str, function: Function) -> Iterator[Build]:
+    """What a kernel compiles, for all specializations of its family; with repetitions."""
+    if name in families():
+        signatures = [x.arguments for x in families()[name].specializations]
+    else:
+        signatures = [_older(function)]
+    for arguments in signatures:
+        for call in _calls(arguments):
+            with record() as recorded:
+                try:
+                    function(*call)
+                except ValueError:
+                    pass  # these sizes do not go together; what was launched before counts
+            yield from recorded
+
+
 def identity(build: Build) -> tuple[Any, ...]:
-    """What two builds have in common that compile to the same code: booleans are bytes."""
+    """What builds have in common that compile to the same code: booleans are bytes."""
     variant = tuple((name, _byte(value)) for name, value in build.variant)
     groups = tuple(tuple(_byte(kind) for kind in group) for group in build.groups)
     return build.template, variant, build.ops, groups
 
 
 def _byte(kind: Any) -> Any:
-    return "B" if kind == "?" else kind
+    return kind.replace("?", "B") if isinstance(kind, str) else kind
 
 
-def _calls(specialization: Specialization) -> Iterator[list[Any]]:
-    """Arguments that reach everything that the kernel can launch, and many that do so again."""
-    arguments = specialization.arguments
+def _older(function: Function) -> tuple[Argument, ...]:
+    """The arguments of a kernel of older releases of awkward: sizes and arrays of int64."""
+    code = function.__code__
+    return tuple(
+        Argument(name, "int64_t" if is_size(name) else "List[int64_t]", "in", None)
+        for name in code.co_varnames[: code.co_argcount]
+    )
+
+
+def _calls(arguments: tuple[Argument, ...]) -> Iterator[list[Any]]:
+    """Calls that reach everything that a kernel can launch, and many that do so again."""
     numbers = [place for place, argument in enumerate(arguments) if argument.depth == 0]
     for usual in NUMBERS:
         call = [_value(argument, usual) for argument in arguments]
@@ -71,7 +99,6 @@ def _calls(specialization: Specialization) -> Iterator[list[Any]]:
                     changed = list(call)
                     changed[place] = _value(arguments[place], other)
                     yield changed
-        for place in numbers:
             if arguments[place].name == "at":
                 # awkward's slices make an index an array without dimensions: see the registry.
                 changed = list(call)
@@ -89,5 +116,140 @@ def _value(argument: Argument, number: int) -> Any:
 
 
 @cache
-def _array(dtype: np.dtype[Any]) -> Any:
+def _array(dtype: Any) -> Any:
     return np.zeros(ELEMENTS, dtype)
+
+
+def _sorting(others: Iterable[Build]) -> Iterator[Build]:
+    """What takes the place of sorting by comparison where segments are long, on the device."""
+    of_numbers = {order_of(_array("d"), ascending)[0] for ascending in (True, False)}
+    types = {
+        (dict(build.variant)["OFFSET"], build.groups[0][0])
+        for build in others
+        if build.template.name == "segmented_argsort" and build.ops[0] in of_numbers
+    }
+    for offset, number in sorted(types):
+        with record() as recorded:
+            _radix.radix_argsort(
+                _array(offset),
+                _array("l"),
+                _array(number),
+                ascending=True,
+                absolute=True,
+                elements=ELEMENTS,
+                segments=1,
+            )
+        yield from recorded
+
+
+def _array_layer() -> Iterator[Build]:
+    """What `_arraylayer.CudaArrays` launches, for the types of awkward's indexes and masks."""
+    out, n = _array("l"), ELEMENTS
+    with record() as recorded:
+        for kind in "?bBhHiIlLfd":
+            select((_arraylayer.is_nonzero, _array(kind)), n, out, total=out)
+        for kind in "bBiIl":
+            x = _array(kind)
+            scan(n, (_arraylayer.differs, x, x), (_arraylayer.only_total,), total=out)
+        for kind in "iIl":
+            count = (_arraylayer.repeat_count, _array(kind))
+            scan(n, count, (_arraylayer.store_repeat_offset, out), total=out)
+        segmented_transform(out, n, _arraylayer.repeat_index, out)
+    yield from recorded
+
+
+# Filling the cache
+
+
+@dataclass
+class Filled:
+    """What the disk cache has for a target, and how it came there.
+
+    Attributes:
+        target: an architecture such as ``"sm_90"``, or ``"host"``.
+        built: number of entries that were made.
+        kept: number of entries that were there.
+        bytes: the size of all of them.
+        failed: why entries could not be made: messages, with how many entries each is of.
+    """
+
+    target: str
+    built: int = 0
+    kept: int = 0
+    bytes: int = 0
+    failed: Counter[str] = field(default_factory=Counter)
+
+
+def fill(targets: list[str], jobs: int, progress: Callable[[int, int], None]) -> list[Filled]:
+    """Builds what the disk cache lacks, in several processes.
+
+    Args:
+        targets: architectures, or ``"host"``.
+        jobs: number of processes.
+        progress: called with how many entries are done, and how many there are to do.
+    """
+    results = {target: Filled(target) for target in targets}
+    missing = []
+    for target, result in results.items():
+        for number, build in enumerate(builds()):
+            size = size_of(target, build)
+            if size is None:
+                missing.append((target, number))
+            else:
+                result.kept += 1
+                result.bytes += size
+    progress(0, len(missing))
+    if not missing:
+        return list(results.values())
+    # Not by forking: numba and the progress bar have threads.
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(min(jobs, len(missing)), context) as pool:
+        try:
+            tasks = {pool.submit(_make, *task): task[0] for task in missing}
+            for done, task in enumerate(as_completed(tasks), start=1):
+                result = results[tasks[task]]
+                outcome = task.result()
+                if isinstance(outcome, str):
+                    result.failed[outcome] += 1
+                else:
+                    result.built += 1
+                    result.bytes += outcome
+                progress(done, len(missing))
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+    return list(results.values())
+
+
+def prepare_devices() -> None:
+    """Builds what only a device can: the radix sort of `cuda.compute`, once per architecture."""
+    import cupy
+
+    seen = set()
+    for device in range(cupy.cuda.runtime.getDeviceCount()):
+        if _device.architecture(device) not in seen and _radix.available():
+            seen.add(_device.architecture(device))
+            _radix.prepare(device)
+
+
+def size_of(target: str, build: Build) -> int | None:
+    """Bytes of a build in the disk cache; None if it is not there."""
+    if target == HOST:
+        return _host.size_in_cache(build.template, dict(build.variant), build.ops, build.groups)
+    source = _device.template_source(build.template, dict(build.variant), build.groups)
+    name = _device.entry_name(source, build.ops, build.groups, target)
+    content = _cache.load(_device.KIND, name)
+    return None if content is None else len(content)
+
+
+def _make(target: str, number: int) -> int | str:
+    """Makes a build in a process of the pool. Returns its size, or what is wrong."""
+    build = builds()[number]
+    arguments = build.template, dict(build.variant), build.ops, build.groups
+    try:
+        if target == HOST:
+            _host.compile(*arguments)
+            return _host.size_in_cache(*arguments) or "the cache folder does not take it"
+        return len(_device.build(*arguments, target))
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"

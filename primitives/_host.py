@@ -184,14 +184,18 @@ def compile(
     return HostKernel(function, errors)
 
 
-def is_kept(
+def size_in_cache(
     template: Template,
     variant: Mapping[str, Any],
     ops: Sequence[Op],
     groups: Sequence[Sequence[str]],
-) -> bool:
-    """Whether the disk cache has a loop."""
-    return _module_of(entry_name(template, variant, ops, groups)) is not None
+) -> int | None:
+    """Bytes of a loop in the disk cache; None if it is not there."""
+    path = _module_of(entry_name(template, variant, ops, groups))
+    if path is None:
+        return None
+    files = [path, *_numba_files(path.parent / "__pycache__", path.stem)]
+    return sum(file.stat().st_size for file in files)
 
 
 def entry_name(

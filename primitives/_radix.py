@@ -8,12 +8,11 @@ of (key, position) by key, and then, stably, by segment, needs a fixed number. W
 from __future__ import annotations
 
 import threading
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 
-from . import _cache
+from . import _cache, _run
 from ._intrinsics import float_bits
 from ._op import op
 from ._run import scratch
@@ -24,6 +23,7 @@ LEAST_ELEMENTS = 1 << 17
 LEAST_MEAN = 64
 """From where on the radix sort is faster than merging; measured on an H200 with `bench --only rates`."""
 
+KIND = "cccl"
 _UNSIGNED, _SIGNED, _FLOATING = range(3)
 _KINDS = {"b": _UNSIGNED, "u": _UNSIGNED, "i": _SIGNED, "f": _FLOATING}
 _SIGN = -(2**63)
@@ -36,7 +36,7 @@ def pays(values: Any, elements: int, segments: int) -> bool:
         and elements >= LEAST_MEAN * segments
         and not isinstance(values, np.ndarray)
         and values.dtype.kind in _KINDS
-        and _available()
+        and available()
     )
 
 
@@ -110,7 +110,7 @@ _sorters: dict[str, Any] = {}
 _missing = False
 
 
-def _available() -> bool:
+def available() -> bool:
     global _missing
     if not _missing and not _sorters:
         try:
@@ -130,29 +130,47 @@ def _sorter(keys: Any, keys_out: Any, positions: Any, positions_out: Any) -> Any
     found = _sorters.get(arch)
     if found is not None:
         return found
-    name = _cache.digest("radix sort of uint64 with int64", arch, version("cuda-cccl"))
-    blob = _cache.load("cccl", name)
-    if blob is not None:
-        try:
-            found = compute.deserialize(blob)
-        except Exception:  # written by a version that this one cannot read: build it again
-            found = None
-    if found is None:
-        found = compute.make_radix_sort(
+
+    def build() -> Any:
+        return compute.make_radix_sort(
             d_in_keys=keys,
             d_out_keys=keys_out,
             d_in_values=positions,
             d_out_values=positions_out,
             order=compute.SortOrder.ASCENDING,
         )
-        _cache.store("cccl", name, compute.serialize(found))
+
+    name = entry_name(arch)
+    blob = _cache.load_or_build(KIND, name, lambda: compute.serialize(build()))
+    try:
+        found = compute.deserialize(blob)
+    except Exception:  # written by a version that this one cannot read: build it again
+        found = build()
+        _cache.store(KIND, name, compute.serialize(found))
     _sorters[arch] = found
     return found
+
+
+def entry_name(arch: str) -> str:
+    """The name of the sorting object of an architecture in the disk cache."""
+    versions = _cache.installed("cuda-cccl")
+    return _cache.digest("radix sort of uint64 with int64", arch, versions)
+
+
+def prepare(device: int) -> None:
+    """Builds the sorting object for a device, unless the disk cache has it."""
+    import cupy
+
+    with cupy.cuda.Device(device), _lock:
+        keys, positions = cupy.zeros(1, np.uint64), cupy.zeros(1, np.int64)
+        _sorter(keys, cupy.empty_like(keys), positions, cupy.empty_like(positions))
 
 
 def _sort_pairs(
     keys: Any, keys_out: Any, positions: Any, positions_out: Any, n: int, bits: int
 ) -> None:
+    if _run._recorder is not None:
+        return
     import cupy
 
     stream = _Stream(cupy.cuda.get_current_stream().ptr)
