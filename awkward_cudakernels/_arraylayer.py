@@ -287,10 +287,22 @@ def checked(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function that shows values, which must not be the garbage of a failed kernel."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        errorflag.synchronize()
+        errorflag.check()
         return function(*args, **kwargs)
 
     return call
+
+
+def getitem_at(original: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """`NumpyArray._getitem_at`: a single value that leaves an array is one that the host looks at."""
+
+    def _getitem_at(self: Any, where: Any) -> Any:
+        out = original(self, where)
+        if type(self._backend.nplike) is CudaArrays and not getattr(out, "ndim", 1):
+            errorflag.check()
+        return out
+
+    return _getitem_at
 
 
 @contextmanager
@@ -301,6 +313,8 @@ def installed() -> Iterator[None]:
         (ak.index.Index, "__getitem__", getitem_of_index(ak.index.Index.__getitem__)),
         (ak.index.Index, "__setitem__", setitem_of_index(ak.index.Index.__setitem__)),
     ]
+    numpyarray = ak.contents.NumpyArray
+    replaced.append((numpyarray, "_getitem_at", getitem_at(numpyarray._getitem_at)))
     for module in (ak._slicing, ak._connect.numpy, ak.index, ak.contents.content, ak.contents.numpyarray):
         replaced.append((module, "to_nplike", to_nplike))
     for name in ("highlevel_array_show_rows", "prettyprint_valuestr"):

@@ -321,7 +321,13 @@ class DeviceChannel(Channel):
         return self._small().bytes
 
     def synchronize(self) -> None:
-        self.read()
+        small = self._small()
+        until = next(self._numbers)
+        self._runtime.memcpyAsync(small.address, self.word_pointer, 8, 2, self.stream)
+        self._runtime.streamSynchronize(self.stream)
+        word = small.words.item(0)
+        if word != NO_ERROR or self.pending:
+            self.settle(word, until)
 
 
 _channels: dict[tuple[int, int, int], DeviceChannel] = {}
@@ -389,6 +395,19 @@ def synchronize(stream: cupy.cuda.Stream | None = None) -> None:
             device = cupy.cuda.runtime.getDevice()
         found = channel(device, stream.ptr)
     if found is not None:
+        found.synchronize()
+
+
+def check() -> None:
+    """As `synchronize` of the current stream, but waits only if the outcome of a launch is unknown.
+
+    Raises:
+        DeviceError: the earliest failing call, in it the lowest element.
+    """
+    if host_channel().pending:
+        host_channel().synchronize()
+    found = _current_device_channel()
+    if found is not None and found.pending:
         found.synchronize()
 
 
