@@ -95,7 +95,11 @@ def register(backend: str = "cuda") -> None:
                 'CuPy is not installed: pip install "awkward-cudakernels[cu12]" (or [cu13])'
             ) from error
         _dispatch.in_force()  # raises if its environment variable is wrong
+        from primitives import _device  # what launches need, so that the first one finds it
+
+        _device.prepare()
     _warn_of_unlike_kernels()
+    registry()
     instance: Any = theirs.instance()  # type: ignore[attr-defined]
     instance._own = {}
     instance.__class__ = ours

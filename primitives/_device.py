@@ -52,7 +52,7 @@ class DeviceKernel:
         self._module = ObjectCode.from_cubin(cubin)
         self._kernels = [self._module.get_kernel(name) for name in template.kernels]
         self._kernel = self._kernels[0]
-        _prepare()
+        prepare()
         self._state = template.state_position
         self._state_key = (
             (template.name, state_bytes(template, variant)) if self._state >= 0 else None
@@ -115,18 +115,23 @@ def state_bytes(template: Template, variant: Mapping[str, Any]) -> int:
     return 40 + size * int(variant["WIDTH"]) + 4
 
 
-def _prepare() -> None:
-    """Binds the CuPy functions that every launch calls."""
+def prepare() -> None:
+    """Imports what launches need, and binds the CuPy functions that every one of them calls."""
     global _current_stream, _device_of
+    import cuda.core  # noqa: F401
     import cupy
 
+    try:
+        devices = cupy.cuda.runtime.getDeviceCount()
+    except cupy.cuda.runtime.CUDARuntimeError:
+        devices = 0  # an array on a device will say so
     _current_stream = cupy.cuda.get_current_stream
-    if cupy.cuda.runtime.getDeviceCount() > 1:
+    if devices > 1:
         _device_of = cupy.cuda.runtime.getDevice
 
 
 def _current_stream() -> Any:
-    raise AssertionError("replaced by _prepare")
+    raise AssertionError("replaced by prepare")
 
 
 def _lane(device: int, pointer: int) -> tuple[Any, Any]:
