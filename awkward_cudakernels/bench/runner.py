@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import astuple
 from typing import Any
@@ -21,6 +22,7 @@ __all__ = ["Worker", "run"]
 
 Row = dict[str, Any]
 COMMAND = (sys.executable, "-m", "awkward_cudakernels.bench.worker")
+PART_SECONDS = 15.0
 TIMEOUT = 150.0
 """Seconds without a word from a worker: awkward's slowest compilation takes 13."""
 ATTEMPTS = 8
@@ -60,11 +62,13 @@ class Worker:
         self._thread.start()
         return self
 
-    def join(self) -> None:
-        """Waits until the last task has been done."""
+    def join(self, seconds: float = float("inf")) -> bool:
+        """Waits until the last task has been done, or for so long; returns whether it has."""
         self.go.set()
-        while self._thread.is_alive():
+        until = time.monotonic() + seconds
+        while self._thread.is_alive() and time.monotonic() < until:
             self._thread.join(0.2)  # lets Ctrl-C in
+        return not self._thread.is_alive()
 
     def stop(self) -> None:
         """Ends the process."""
@@ -239,10 +243,15 @@ def run(
         workers.append(worker)
         return worker.start()
 
+    def parts(worker: Worker) -> Generator[tuple[str, list[Row]], None, None]:
+        """What there is now and then, until a worker has finished."""
+        while not worker.join(PART_SECONDS):
+            yield "part", take()
+
     try:
         for section in ("launch", "rates"):
             if section in sections:
-                start("ours", _tasks("time", [section], settings)).join()
+                yield from parts(start("ours", _tasks("time", [section], settings)))
                 yield section, take()
 
         compared = [section for section in sections if section in plan.HOST_SECTIONS]
@@ -253,7 +262,7 @@ def run(
             if settings.device and awkward_cuda:
                 # awkward compiles for minutes, on one core: meanwhile, what needs other cores only.
                 theirs = start("awkward", [*checks, Task("wait"), *times])
-            start("cpu", times).join()
+            yield from parts(start("cpu", times))
 
         def alone() -> None:
             while theirs is not None and not theirs.ready.wait(0.2):
@@ -268,12 +277,12 @@ def run(
 
         if compared:
             alone()
-            if theirs is not None:
-                theirs.join()
             whole = [section for section in compared if section != "kernels"]
-            start("floor", _tasks("time", whole, settings, plan.FLOOR_LISTS)).join()
-            yield "others", take()
-            start("ours", [*checks, *times]).join()
+            floor = _tasks("time", whole, settings, plan.FLOOR_LISTS)
+            yield from parts(start("floor", floor))
+            yield from parts(start("ours", [*checks, *times]))
+            if theirs is not None:
+                yield from parts(theirs)
             yield "compared", take()
 
         if against is not None:

@@ -447,10 +447,10 @@ def targets(rows: Rows) -> Table | None:
     for what in ("map", "reducer", "scan"):
         row = colds.get("kernels, warm cache", {})
         add(f"first call of a {what}, warm cache", row.get(f"{what}_ms"), False, 50, " ms")
-    for cache, goal in (("warm", 1.5), ("empty", 20)):
+    for cache, seconds in (("warm", 1.5), ("empty", 20.0)):
         total = colds.get(f"operations, {cache} cache", {}).get("total_ms")
         what = f"first calls of all operations, {cache} cache"
-        add(what, total and total / 1e3, False, goal, " s")
+        add(what, total and total / 1e3, False, seconds, " s")
     found = ratios(rows, "operations", MIDDLE, "awkward")
     what = f"awkward's CUDA / ours, operations at {size(MIDDLE)} lists"
     add(f"{what}, geometric mean", geometric_mean(found.values()), True, 4, "")
