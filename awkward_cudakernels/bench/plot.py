@@ -20,7 +20,7 @@ _STYLES = {
     "ours": ("ours", "#0b5394", "o"),
 }
 _GREY = "#666666"
-_COLUMNS = 6
+_COLUMNS = 9
 Curve = list[tuple[int, float]]
 
 
@@ -44,22 +44,20 @@ def draw(rows: Sequence[dict[str, Any]], title: str, output: Path) -> None:
     panels = [None, *names]
     lines = (len(panels) + _COLUMNS - 1) // _COLUMNS
     columns = min(_COLUMNS, len(panels))
-    figure = Figure(figsize=(2.6 * columns + 0.6, 2.1 * lines + 0.9), layout="constrained")
+    figure = Figure(figsize=(2.0 * columns + 0.6, 1.8 * lines + 0.9), layout="constrained")
     FigureCanvasAgg(figure)
     grid = figure.subplots(lines, columns, sharex=True, sharey=True, squeeze=False)
     for axes, name in zip(grid.flat, panels, strict=False):
         floor: float | None
         if name is None:
-            axes.set_title(
-                f"geometric mean of {len(names)}", fontsize=8.5, fontweight="bold", pad=3
-            )
+            axes.set_title(f"geometric mean of {len(names)}", fontsize=8, fontweight="bold", pad=3)
             axes.set_facecolor("#f4f6f9")
             curves = {side: mean_curve(found, names, side) for side in sides}
             floor = geometric_mean(
                 r["ms"] for n in names if "ms" in (r := found.floor("operations", n))
             )
         else:
-            axes.set_title(name, fontsize=8.5, pad=3)
+            axes.set_title(name, fontsize=8, pad=3)
             curves = {side: curve(found, name, side) for side in sides}
             floor = found.floor("operations", name).get("ms")
         for side, points in curves.items():
@@ -94,7 +92,7 @@ def draw(rows: Sequence[dict[str, Any]], title: str, output: Path) -> None:
     figure.suptitle(title, fontsize=10, color=_GREY, x=0.01, ha="left")
     figure.supxlabel("lists", fontsize=9)
     figure.supylabel("time, ms", fontsize=9)
-    figure.savefig(output, dpi=110)
+    figure.savefig(output, dpi=100)
 
 
 def curve(rows: Rows, name: str, side: str) -> Curve:

@@ -24,6 +24,8 @@ from typing import Any
 from awkward_cudakernels.bench.settings import Settings, Task
 
 BROKEN = 3
+PROPORTIONAL = 100_000
+"""Lists from which time on a CPU is in proportion to them; with fewer it is mostly Python's."""
 
 
 def serve(request: dict[str, Any], emit: Callable[[dict[str, Any]], None]) -> int:
@@ -83,7 +85,7 @@ def _too_long(
 ) -> str | None:
     """Why a task of a CPU is not worth its time; None if it is."""
     known = last_ms.get((task.section, task.row))
-    if side.backend != "cpu" or task.kind != "time" or known is None:
+    if side.backend != "cpu" or task.kind != "time" or known is None or known[0] < PROPORTIONAL:
         return None
     predicted = known[1] / 1e3 * task.lists / known[0]
     return f"about {predicted:.0f} s, by proportion" if predicted > settings.patience else None
