@@ -9,13 +9,17 @@ import pytest
 import errorflag
 from errorflag import DeviceError
 from primitives import (
+    exclusive_scan,
     inclusive_scan,
     offsets_from,
     op,
+    order_of,
     run_boundaries,
     searchsorted,
     segment_ids,
+    segmented_argsort,
     segmented_reduce,
+    segmented_sort,
     select,
     synchronize,
     transform,
@@ -233,15 +237,22 @@ def test_no_primitive_waits_for_the_device(pending_error):
     """Each is called while the stream is held by a kernel that ends only when the host says so."""
     import cupy
 
-    n = 100_000
+    n = 200_000
     x, out = cupy.arange(n), cupy.zeros(n + 1, np.int64)
     offsets, values = cupy.arange(0, n + 1, 4), cupy.ones(n)
+    whole, sorted_values = cupy.asarray([0, n]), cupy.zeros(n)
     total = cupy.zeros(1, np.int64)
     sums = cupy.zeros(len(offsets) - 1)
     good_out, good_x = arrays(n=n)
     calls = {
         "transform": lambda: transform(check, n, good_out, good_x),
         "inclusive_scan": lambda: inclusive_scan(x, out),
+        "exclusive_scan": lambda: exclusive_scan(x, out),
+        "segmented_argsort": lambda: segmented_argsort(offsets, out, order_of(values), elements=n),
+        "segmented_argsort by radix": lambda: segmented_argsort(
+            whole, out, order_of(values), elements=n
+        ),
+        "segmented_sort": lambda: segmented_sort(offsets, values, sorted_values),
         "offsets_from": lambda: offsets_from((_one, x), n, out),
         "select": lambda: select((_one, x), n, out, total=total),
         "run_boundaries": lambda: run_boundaries(x, out, total=total),

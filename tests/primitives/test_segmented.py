@@ -25,6 +25,9 @@ def segments_of(kind, rng):
     elif kind == "skewed":
         lengths = rng.poisson(3, 20_000)
         lengths[777] = lengths.sum()
+    elif kind == "a million":
+        lengths = np.full(1_048_577 // 7, 7)
+        lengths[-1] += 1_048_577 % 7
     elif kind == "mostly empty":
         lengths = np.where(rng.random(30_000) < 0.01, 50, 0)
     return np.concatenate([[0], np.cumsum(lengths)])
@@ -41,6 +44,7 @@ KINDS = [
     "huge",
     "skewed",
     "mostly empty",
+    "a million",
 ]
 
 
