@@ -6,6 +6,7 @@ import itertools
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -16,8 +17,10 @@ if TYPE_CHECKING:
     import cupy
 
 NO_ERROR = 0xFFFF_FFFF_FFFF_FFFF
-RING = 0x1_0000
-"""Invocation numbers are 16 bits; the numbers of pending launches must differ."""
+RING = 0xF000
+"""Invocation numbers are 16 bits, and those of pending launches must differ: they go round below this."""
+GRAPHS = range(RING, 0xFFFF)
+"""Invocation numbers of launches in CUDA graphs, which stay theirs."""
 CHECK_EVERY = 1024
 """Launches between two looks at whether the pending list can be shortened."""
 HIGH_WATER = RING - 2 * CHECK_EVERY
@@ -75,7 +78,7 @@ class Channel:
         if not number % CHECK_EVERY:
             self._shorten(number)
         self.pending.append((number, call, errors, length))
-        return (number & 0xFFFF) << 48
+        return (number % RING) << 48
 
     def _shorten(self, number: int) -> None:
         # Host kernels have finished when their call returns: the word says all there is to know.
@@ -107,7 +110,7 @@ class Channel:
             if record[1] is not last or not isinstance(last, Call):
                 calls += 1
             last = record[1]
-            if found is None and record[0] & 0xFFFF == word >> 48:
+            if found is None and record[0] % RING == word >> 48:
                 found = calls - 1, record
         if found is None:
             raise RuntimeError(f"errorflag: the word {word:#018x} belongs to no pending launch")
@@ -179,6 +182,7 @@ class DeviceChannel(Channel):
             self.word_pointer = int(self.word.ptr)
             self._reset()
         self._buffers = threading.local()
+        self._graph_records: list[Record] = []
         self.scratch: dict[Any, Any] = {}
         """Device memory that kernels of this stream share; for whoever launches on it."""
 
@@ -188,8 +192,28 @@ class DeviceChannel(Channel):
         if not number % CHECK_EVERY:
             self._shorten(number)
         self.pending.append((number, call, errors, length))
-        low = number & 0xFFFF
-        return (low - RING if low >= 0x8000 else low) << 48
+        low = number % RING
+        return (low - 0x1_0000 if low >= 0x8000 else low) << 48
+
+    @contextmanager
+    def graph(self) -> Iterator[None]:
+        """Inside, launches keep their numbers and records for good: see `graph`."""
+
+        def open(call: Named, errors: tuple[str, ...], length: int) -> int:
+            number = RING + len(self._graph_records)
+            if number not in GRAPHS:
+                raise RuntimeError(
+                    f"errorflag: the graphs of one stream can hold {len(GRAPHS)} launches in all"
+                )
+            self._graph_records.append((number, call, errors, length))
+            return (number - 0x1_0000) << 48
+
+        self.open = open  # type: ignore[method-assign]
+        try:
+            yield
+        finally:
+            del self.open
+
 
     def _reset(self) -> None:
         self._runtime.memsetAsync(self.word_pointer, 0xFF, 8, self.stream)
@@ -235,10 +259,17 @@ class DeviceChannel(Channel):
         self._kept, self.pending = self.pending, deque(maxlen=1)
         self._resume = number + 1
         failed = int(self._mirror[0]) >> 48
-        shared = next(n for n in (number + 1, number + 2) if n & 0xFFFF != failed)
+        shared = next(n for n in (number + 1, number + 2) if n % RING != failed)
         self._numbers = itertools.repeat(shared)
 
     def _error(self, word: int) -> tuple[DeviceError, Decorate | None]:
+        number = word >> 48
+        if number >= RING:
+            _, call, errors, length = self._graph_records[number - RING]
+            index = (word >> 8) & 0xFF_FFFF_FFFF
+            exception = DeviceError(call.name, errors[word & 0xFF], index, number - RING)
+            add_note(exception, f"at element {index} of {length}, in a CUDA graph")
+            return exception, call.decorate
         if self._failed:
             self.pending, recent = self._kept, self.pending
             try:
@@ -396,6 +427,31 @@ def synchronize(stream: cupy.cuda.Stream | None = None) -> None:
         found = channel(device, stream.ptr)
     if found is not None:
         found.synchronize()
+
+
+def graph() -> AbstractContextManager[None]:
+    """For launches on the current CUDA stream that a graph captures: their errors can be told for good.
+
+    A captured launch runs again whenever the graph does, long after other launches have been checked
+    and forgotten. Calls inside this context get numbers and records that stay theirs; an error in a
+    replay is raised by the next wait for the stream, as ever (its `invocation` counts the captured
+    launches of the stream). Launch the graph on the stream that captured it. Memory and compiled
+    kernels must exist before the capture: make the same calls once without it.
+
+    Example:
+        >>> with stream:                                            # doctest: +SKIP
+        ...     pipeline()
+        ...     stream.begin_capture()
+        ...     with errorflag.graph():
+        ...         pipeline()
+        ...     captured = stream.end_capture()
+        ...     captured.launch(stream)
+        ...     errorflag.synchronize()
+    """
+    import cupy
+
+    stream = cupy.cuda.get_current_stream()
+    return channel(cupy.cuda.runtime.getDevice(), stream.ptr).graph()
 
 
 def check() -> None:

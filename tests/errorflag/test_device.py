@@ -344,6 +344,57 @@ extern "C" __global__ void root(unsigned long long* word, unsigned long long bas
     assert out.get().tolist() == [2, 3, 0, 0]
 
 
+def test_a_graph_replays_and_its_errors_are_told_every_time():
+    import cupy
+
+    n = 5000
+    with cupy.cuda.Stream(non_blocking=True) as stream:
+        x, out = cupy.ones(n), cupy.zeros(n)
+        counts, offsets = cupy.ones(n, np.int64), cupy.zeros(n + 1, np.int64)
+        order = cupy.zeros(n, np.int64)
+
+        def pipeline():
+            transform(check, n, out, x)
+            offsets_from((_count, counts), n, offsets)
+            segmented_argsort(offsets, order, order_of(x))
+
+        pipeline()
+        synchronize()
+        stream.begin_capture()
+        with errorflag.graph():
+            pipeline()
+        graph = stream.end_capture()
+        for repetition in range(3):
+            counts.fill(repetition + 2)
+            graph.launch(stream)
+            synchronize()
+            assert int(offsets[-1]) == n * (repetition + 2)
+        counts.fill(1)
+        for bad in (4000, 7):
+            x[bad] = -1
+            out.fill(-7)
+            for _ in range(70_000 if bad == 7 else 1):  # other launches come and go
+                transform(_count_op, 1, counts)
+            graph.launch(stream)
+            with pytest.raises(DeviceError) as caught:
+                synchronize()
+            assert (caught.value.kernel, caught.value.index) == ("check", bad)
+            x[bad] = 1
+            graph.launch(stream)
+            synchronize()
+            assert bool((out == 1).all())
+
+
+@op
+def _count(i, count, x):
+    count[0] = x[i]
+
+
+@op
+def _count_op(i, counts):
+    counts[i] = 1
+
+
 def test_two_devices():
     import cupy
 
