@@ -67,7 +67,7 @@ def legacy(*families: str) -> Iterator[None]:
     Raises:
         ValueError: there is no raw kernel of that name; the message lists near names.
     """
-    asked = _known(families)
+    asked = known(families)
     with _lock:
         _entered.append(asked)
         _rebind(asked)
@@ -103,12 +103,17 @@ def _rebind(families: frozenset[str]) -> None:
 def _environment() -> frozenset[str]:
     text = os.environ.get(VARIABLE, "")
     try:
-        return _known(filter(None, (part.strip() for part in text.split(","))))
+        return known(filter(None, (part.strip() for part in text.split(","))))
     except ValueError as error:
         raise ValueError(f"{VARIABLE}: {error}") from None
 
 
-def _known(families: Iterable[str]) -> frozenset[str]:
+def known(families: Iterable[str]) -> frozenset[str]:
+    """The families that are named, ``all`` replaced by its meaning.
+
+    Raises:
+        ValueError: there is no raw kernel of that name; the message lists near names.
+    """
     raw = raw_kernels()
     found: set[str] = set()
     for name in families:
@@ -119,7 +124,7 @@ def _known(families: Iterable[str]) -> frozenset[str]:
         elif name in signatures.families():
             raise ValueError(f"{name} has no raw kernel, only the one on the primitives")
         else:
-            near = [known for known in raw if name.lower() in known.lower()][:5]
+            near = [other for other in raw if name.lower() in other.lower()][:5]
             near = near or difflib.get_close_matches(name, [ALL, *raw], n=3, cutoff=0.4)
             hint = f"did you mean {', '.join(near)}?" if near else f"see {', '.join(raw)}"
             raise ValueError(f"there is no raw kernel {name!r}: {hint}")

@@ -6,8 +6,9 @@ A module ``awkward_cudakernels.bench.against_NAME`` with a function ``rows`` is 
 
 Each dictionary is one row: ``row`` (a name), ``lists``, and numbers by column, for example
 ``{"row": "reduce_sum", "lists": 200_000, "ours_us": 6.6, "legacy_us": 8.0}``; or ``error``, a sentence.
-Keys that end in ``_us`` or ``_ms`` become columns, in the order of the first row. ``settings.wants(name)``
-says whether a row is asked for; ``say`` tells the user what is being done.
+All other keys become columns, in the order of the first row: numbers, of µs and ms where they end in
+``_us`` and ``_ms``, or texts. ``settings.wants(name)`` says whether a row is asked for; ``say`` tells the
+user what is being done.
 """
 
 from __future__ import annotations

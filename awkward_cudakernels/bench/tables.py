@@ -474,12 +474,16 @@ def against(rows: Rows) -> Table | None:
     found = [r for r in rows.rows if r["section"] == "against"]
     if not found:
         return None
-    keys = list(dict.fromkeys(k for r in found for k in r if k.endswith(("_us", "_ms"))))
-    units = {"us": "µs", "ms": "ms"}
-    headings = [f"{key[:-3].replace('_', ' ')}, {units[key[-2:]]}" for key in keys]
+    about = ("section", "kind", "side", "row", "lists", "error")
+    keys = list(dict.fromkeys(k for r in found for k in r if k not in about))
+    units = {"_us": ", µs", "_ms": ", ms"}
+    headings = [
+        (key[:-3] if key[-3:] in units else key).replace("_", " ") + units.get(key[-3:], "") for key in keys
+    ]
     table = Table("against", f"Against {found[0]['side']}", ["", "lists", *headings])
     for row in found:
-        cells = [problem(row) or number(row.get(key)) for key in keys]
+        values = [row.get(key) for key in keys]
+        cells = [problem(row) or (x if isinstance(x, str) else number(x)) for x in values]
         table.rows.append([row["row"], f"{row['lists']:,}", *cells])
     return table
 
