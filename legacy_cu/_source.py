@@ -7,7 +7,6 @@ import json
 import re
 from collections.abc import Mapping
 from functools import cache, cached_property
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import errorflag
@@ -112,6 +111,8 @@ def _headers() -> str:
 
 @cache
 def _versions() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
     found = []
     for name in ("cuda-core", "cuda-bindings"):
         try:
