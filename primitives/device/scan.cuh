@@ -10,6 +10,9 @@
 #define ITEMS 8
 #define WARPS 8
 #define SCAN_TILE (WARPS * 32 * ITEMS)
+// One element in nine is left out, so that lanes which read ITEMS apart meet different banks.
+#define PADDED(i) ((i) + (i) / ITEMS)
+#define WARP_ROOM PADDED(32 * ITEMS)
 #define PARTIAL 1u   // the sum of the tile is known
 #define COMPLETE 2u  // the combination of all tiles up to it is known
 
@@ -58,6 +61,7 @@ kernel(unsigned long long* word, unsigned long long base, long long n, T* total,
   __shared__ unsigned shared_tile;
   __shared__ T warp_sums[WARPS];
   __shared__ T shared_prefix;
+  __shared__ T shared_values[WARPS * WARP_ROOM];
   __shared__ bool shared_last;
   const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
   const Status status{state, capacity};
@@ -66,10 +70,11 @@ kernel(unsigned long long* word, unsigned long long base, long long n, T* total,
   __syncthreads();
   const int64 tile = shared_tile;
 
-  // Each warp scans 32 * ITEMS consecutive indexes, 32 at a time. All values come first, and their
-  // errors last, so that the loads of all of them can be under way together.
+  // Each warp scans 32 * ITEMS consecutive indexes. Lanes take them in turns, 32 at a time, to load and
+  // to emit, and ITEMS consecutive ones to scan; in between they pass through shared memory. All values
+  // come first, and their errors last, so that the loads of all of them can be under way together.
   const int64 first = tile * SCAN_TILE + warp * 32 * ITEMS + lane;
-  T value[ITEMS];
+  T* own_values = shared_values + warp * WARP_ROOM;
   int64 error = 0;
 #pragma unroll
   for (int k = 0; k < ITEMS; k++) {
@@ -79,25 +84,27 @@ kernel(unsigned long long* word, unsigned long long base, long long n, T* total,
       const int64 packed = op0(i, &own PASS0);
       if (packed && !error) error = packed;  // indexes of a thread ascend: the first is the lowest
     }
-    value[k] = own;
+    own_values[PADDED(k * 32 + lane)] = own;
   }
   report(word, base, error);
+  __syncwarp();
 
-  T before[ITEMS];
-  T running = (T)(IDENTITY);
+  T value[ITEMS];
+  T own_sum = (T)(IDENTITY);
 #pragma unroll
   for (int k = 0; k < ITEMS; k++) {
-    T inclusive = value[k];
-#pragma unroll
-    for (int d = 1; d < 32; d *= 2) {
-      const T other = __shfl_up_sync(FULL, inclusive, d);
-      if (lane >= d) inclusive = combine(other, inclusive);
-    }
-    T exclusive = __shfl_up_sync(FULL, inclusive, 1);
-    if (lane == 0) exclusive = (T)(IDENTITY);
-    before[k] = combine(running, exclusive);
-    running = combine(running, __shfl_sync(FULL, inclusive, 31));
+    value[k] = own_values[PADDED(lane * ITEMS + k)];
+    own_sum = combine(own_sum, value[k]);
   }
+  T running = own_sum;
+#pragma unroll
+  for (int d = 1; d < 32; d *= 2) {
+    const T other = __shfl_up_sync(FULL, running, d);
+    if (lane >= d) running = combine(other, running);
+  }
+  T before = __shfl_up_sync(FULL, running, 1);
+  if (lane == 0) before = (T)(IDENTITY);
+  running = __shfl_sync(FULL, running, 31);
   if (lane == 0) warp_sums[warp] = running;
   __syncthreads();
 
@@ -136,12 +143,25 @@ kernel(unsigned long long* word, unsigned long long base, long long n, T* total,
 
   T start = shared_prefix;
   for (int w = 0; w < warp; w++) start = combine(start, warp_sums[w]);
+  start = combine(start, before);
+#pragma unroll
+  for (int k = 0; k < ITEMS; k++) {
+    start = combine(start, value[k]);
+    own_values[PADDED(lane * ITEMS + k)] = start;
+  }
+  __syncwarp();
 #pragma unroll
   for (int k = 0; k < ITEMS; k++) {
     const int64 i = first + k * 32;
     if (i < n) {
-      const T from = combine(start, before[k]);
-      report(word, base, op1(i, from, combine(from, value[k]) PASS1));
+      const int at = k * 32 + lane;
+      T from;
+      if (at > 0) from = own_values[PADDED(at - 1)];
+      else {
+        from = shared_prefix;
+        for (int w = 0; w < warp; w++) from = combine(from, warp_sums[w]);
+      }
+      report(word, base, op1(i, from, own_values[PADDED(at)] PASS1));
     }
   }
 
