@@ -36,6 +36,14 @@ class Launcher:
         self._module = ObjectCode.from_cubin(cubin)
         self._kernels = {name: self._module.get_kernel(found) for name, found in names.items()}
 
+    def run(self, function: Callable[..., None], args: tuple[Any, ...]) -> None:
+        """Calls a family's function while the device of its arrays is the current one."""
+        if _SEVERAL and cupy.cuda.runtime.getDevice() != self._device:
+            with cupy.cuda.Device(self._device):
+                function(self, *args)
+        else:
+            function(self, *args)
+
     def __call__(self, name: str, n: int, *args: Any) -> None:
         """Launches a kernel with a thread for each of `n` indexes; nothing if there are none.
 
@@ -48,9 +56,6 @@ class Launcher:
         """
         if n <= 0:
             return
-        if _SEVERAL and cupy.cuda.runtime.getDevice() != self._device:
-            with cupy.cuda.Device(self._device):
-                return self(name, n, *args)
         values = [arg if type(arg) is int else _value(arg) for arg in args]
         channel, stream = _lane(self._device, cupy.cuda.get_current_stream().ptr)
         base = channel.open(errorflag.current_call(), self._errors, n)
@@ -59,13 +64,11 @@ class Launcher:
 
     def scratch(self, n: int) -> Any:
         """Uninitialised memory of `n` int64."""
-        with cupy.cuda.Device(self._device):
-            return cupy.empty(n, cupy.int64)
+        return cupy.empty(n, cupy.int64)
 
     def running_sum(self, values: Any) -> Any:
         """For every value, the sum of those up to and including it."""
-        with cupy.cuda.Device(self._device):
-            return cupy.cumsum(values)
+        return cupy.cumsum(values)
 
 
 def _value(arg: Any) -> int:

@@ -67,10 +67,10 @@ class Family:
         key = args[self._array].data.device_id, tuple([args[i].dtype.char for i in self._typed])
         launcher = self._launchers.get(key) or self._load(*key)
         if errorflag.current_call() is not None:
-            self.function(launcher, *args)
+            launcher.run(self.function, args)
             return
         with errorflag.call(self.name):
-            self.function(launcher, *args)
+            launcher.run(self.function, args)
         if errorflag.is_eager():
             errorflag.synchronize()
 
