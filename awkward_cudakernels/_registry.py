@@ -174,9 +174,8 @@ class DeviceKernel(_Kernel):
 
     def __call__(self, *args: Any) -> None:
         checked = self._checked(args)
-        known = known_ends.data
         for place in self._outputs:
-            if id(args[place]) in known:
+            if id(args[place]) in known_ends:
                 forget_ends(args[place])
         if _local.call is not None:
             self._impl(*checked)
