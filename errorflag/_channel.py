@@ -52,6 +52,16 @@ class Channel:
     Launches are numbered; the 16 low bits of the number are in the word. `open` takes no lock:
     drawing a number and appending a record are single steps of the interpreter, and a record carries
     its number, so that two threads may append in either order.
+
+    Example:
+        >>> from errorflag import Call, Channel, DeviceError
+        >>> channel = Channel()
+        >>> base = channel.open(Call("my kernel"), ("too small", "too large"), length=10)
+        >>> channel.word[0] = base | (7 << 8) | 1  # what a kernel does: element 7, the second message
+        >>> channel.synchronize()
+        Traceback (most recent call last):
+        errorflag._errors.DeviceError: too large in compiled CUDA code (my kernel)
+        at element 7 of 10
     """
 
     def __init__(self) -> None:
@@ -374,7 +384,12 @@ _host = _HostChannels()
 
 
 def host_channel() -> Channel:
-    """The channel of kernels that this thread runs on the host."""
+    """The channel of kernels that this thread runs on the host.
+
+    Example:
+        >>> import errorflag
+        >>> errorflag.host_channel().synchronize()
+    """
     return _host.channel
 
 
@@ -384,6 +399,13 @@ def channel(device: int, stream: int) -> DeviceChannel:
     Args:
         device: CUDA device number.
         stream: the stream's handle, as in ``cupy.cuda.Stream.ptr``.
+
+    Example:
+        >>> import cupy, errorflag                                  # doctest: +SKIP
+        >>> stream = cupy.cuda.get_current_stream()                 # doctest: +SKIP
+        >>> channel = errorflag.channel(0, stream.ptr)              # doctest: +SKIP
+        >>> base = channel.open(errorflag.Call("my kernel"), ("too large",), length=n)  # doctest: +SKIP
+        >>> kernel(grid, block, (np.uint64(channel.word_pointer), np.int64(base), x))  # doctest: +SKIP
     """
     key = (device, stream, threading.get_ident() if stream == PER_THREAD_STREAM else 0)
     found = _channels.get(key)
@@ -414,6 +436,23 @@ def synchronize(stream: cupy.cuda.Stream | None = None) -> None:
     Raises:
         DeviceError: the earliest failing call, in it the lowest element. The stream and all arrays
             made before stay usable.
+
+    Example:
+        >>> import numpy as np
+        >>> import errorflag
+        >>> from primitives import op, transform
+        >>> @op(errors=("division by zero",))
+        ... def divide(i, out, a, b):
+        ...     if b[i] == 0:
+        ...         return 1
+        ...     out[i] = a[i] / b[i]
+        >>> out = np.zeros(3)
+        >>> transform(divide, 3, out, np.ones(3), np.array([1.0, 0.0, 4.0]))
+        >>> errorflag.synchronize()
+        Traceback (most recent call last):
+        errorflag._errors.DeviceError: division by zero in compiled CUDA code (divide)
+        at element 1 of 3
+        >>> errorflag.synchronize()  # raised once
     """
     host_channel().synchronize()
     if stream is None:
@@ -459,6 +498,10 @@ def check() -> None:
 
     Raises:
         DeviceError: the earliest failing call, in it the lowest element.
+
+    Example:
+        >>> import errorflag
+        >>> errorflag.check()
     """
     if host_channel().pending:
         host_channel().synchronize()
@@ -479,6 +522,13 @@ def read(*arrays: Any) -> list[Any]:
 
     Raises:
         DeviceError: if a launch on the stream has failed.
+
+    Example:
+        >>> import numpy as np
+        >>> import errorflag
+        >>> total, sums = errorflag.read(np.array([6]), np.array([1.0, 5.0]))
+        >>> sums.tolist()
+        [1.0, 5.0]
     """
     if all(isinstance(array, np.ndarray) for array in arrays):
         host_channel().synchronize()
@@ -490,7 +540,14 @@ def read(*arrays: Any) -> list[Any]:
 
 
 def pending_calls() -> int:
-    """Number of launches on all channels whose outcome the host has not seen yet."""
+    """Number of launches on all channels whose outcome the host has not seen yet.
+
+    Example:
+        >>> import errorflag
+        >>> errorflag.synchronize()
+        >>> errorflag.pending_calls()
+        0
+    """
     return len(host_channel().pending) + sum(len(found.pending) for found in _channels.values())
 
 
@@ -503,6 +560,13 @@ def read_items(array: Any, positions: Sequence[int]) -> list[Any]:
 
     Raises:
         DeviceError: if a launch on the stream has failed.
+
+    Example:
+        >>> import numpy as np
+        >>> import errorflag
+        >>> offsets = np.array([3, 5, 5, 9])
+        >>> errorflag.read_items(offsets, [0, 3])
+        [3, 9]
     """
     if isinstance(array, np.ndarray):
         host_channel().synchronize()

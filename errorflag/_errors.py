@@ -18,6 +18,21 @@ class DeviceError(ValueError):
         message: the message that the kernel's op declared.
         index: the lowest failing element of that call.
         invocation: how many calls were made on the channel before it since it was last drained.
+
+    Example:
+        >>> import numpy as np
+        >>> import errorflag
+        >>> from primitives import op, transform
+        >>> @op(errors=("too large",))
+        ... def check(i, x):
+        ...     if x[i] > 9:
+        ...         return 1
+        >>> transform(check, 3, np.array([1, 2, 30]))
+        >>> try:
+        ...     errorflag.synchronize()
+        ... except errorflag.DeviceError as error:
+        ...     print(error.message, "in", error.kernel, "at", error.index)
+        too large in check at 2
     """
 
     def __init__(self, kernel: str, message: str, index: int, invocation: int) -> None:
@@ -43,6 +58,11 @@ class Call:
     Args:
         name: what an error names.
         decorate: called with the exception before it is raised, to add notes.
+
+    Example:
+        >>> from errorflag import Call
+        >>> Call("my kernel", lambda error: error.add_note("called by me")).name
+        'my kernel'
     """
 
     __slots__ = ("decorate", "name")
@@ -61,12 +81,26 @@ _local = _Local()
 
 
 def current_call() -> Call | None:
-    """The call that launches of this thread belong to now, if any."""
+    """The call that launches of this thread belong to now, if any.
+
+    Example:
+        >>> import errorflag
+        >>> with errorflag.call("my operation"):
+        ...     errorflag.current_call().name
+        'my operation'
+    """
     return _local.call
 
 
 def is_eager() -> bool:
-    """Whether this thread is inside `eager`."""
+    """Whether this thread is inside `eager`.
+
+    Example:
+        >>> import errorflag
+        >>> with errorflag.eager():
+        ...     errorflag.is_eager()
+        True
+    """
     return _local.eager > 0
 
 
@@ -75,6 +109,21 @@ def call(name: str, decorate: Callable[[DeviceError], object] | None = None) -> 
     """Makes all launches of the block one kernel call, named `name` in errors.
 
     Nested calls belong to the outermost one.
+
+    Example:
+        >>> import numpy as np
+        >>> import errorflag
+        >>> from primitives import op, transform
+        >>> @op(errors=("too large",))
+        ... def check(i, x):
+        ...     if x[i] > 9:
+        ...         return 1
+        >>> with errorflag.call("my operation"):
+        ...     transform(check, 3, np.array([1, 2, 30]))
+        >>> errorflag.synchronize()
+        Traceback (most recent call last):
+        errorflag._errors.DeviceError: too large in compiled CUDA code (my operation)
+        at element 2 of 3
     """
     if _local.call is not None:
         yield _local.call
@@ -89,7 +138,22 @@ def call(name: str, decorate: Callable[[DeviceError], object] | None = None) -> 
 
 @contextmanager
 def eager() -> Iterator[None]:
-    """Checks for errors after every call of this thread: it synchronizes, so it is for debugging."""
+    """Checks for errors after every call of this thread: it synchronizes, so it is for debugging.
+
+    Example:
+        >>> import numpy as np
+        >>> import errorflag
+        >>> from primitives import op, transform
+        >>> @op(errors=("too large",))
+        ... def check(i, x):
+        ...     if x[i] > 9:
+        ...         return 1
+        >>> with errorflag.eager():
+        ...     transform(check, 3, np.array([1, 2, 30]))
+        Traceback (most recent call last):
+        errorflag._errors.DeviceError: too large in compiled CUDA code (check)
+        at element 2 of 3
+    """
     _local.eager += 1
     try:
         yield

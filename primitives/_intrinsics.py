@@ -31,17 +31,40 @@ class Intrinsic:
 
 @Intrinsic
 def load_int64(address: int, index: int) -> int:
-    """The element `index` of the int64 array that starts at memory `address`."""
+    """The element `index` of the int64 array that starts at memory `address`.
+
+    Example:
+        >>> import numpy as np
+        >>> from primitives import load_int64
+        >>> x = np.array([10, 20, 30])
+        >>> load_int64(x.ctypes.data, 1)
+        20
+    """
     return ctypes.c_int64.from_address(int(address) + 8 * int(index)).value
 
 
 @Intrinsic
 def store_int64(address: int, index: int, value: int) -> None:
-    """Writes the element `index` of the int64 array that starts at memory `address`."""
+    """Writes the element `index` of the int64 array that starts at memory `address`.
+
+    Example:
+        >>> import numpy as np
+        >>> from primitives import store_int64
+        >>> x = np.array([10, 20, 30])
+        >>> store_int64(x.ctypes.data, 1, 7)
+        >>> x
+        array([10,  7, 30])
+    """
     ctypes.c_int64.from_address(int(address) + 8 * int(index)).value = int(value)
 
 
 @Intrinsic
 def float_bits(value: float) -> int:
-    """The bits of a float64, as an int64."""
+    """The bits of a float64, as an int64.
+
+    Example:
+        >>> from primitives import float_bits
+        >>> hex(float_bits(1.0))
+        '0x3ff0000000000000'
+    """
     return int(np.float64(value).view(np.int64))

@@ -21,11 +21,32 @@ _BUILTINS = {"abs", "bool", "float", "int", "len", "max", "min", "range", "round
 
 
 class OpError(TypeError):
-    """An op that cannot be compiled; the message names the op, the line and what to do."""
+    """An op that cannot be compiled; the message names the op, the line and what to do.
+
+    Example:
+        >>> import numpy as np
+        >>> from primitives import op, transform
+        >>> table = [1, 2, 3]
+        >>> @op
+        ... def look_up(i, out):
+        ...     out[i] = table[i]
+        >>> transform(look_up, 3, np.empty(3))  # doctest: +IGNORE_EXCEPTION_DETAIL
+        Traceback (most recent call last):
+        primitives.OpError: op 'look_up' uses the global 'table', a list: pass it as an argument ...
+    """
 
 
 class DeviceFunction:
-    """A function that ops may call. Made by `device_function`."""
+    """A function that ops may call. Made by `device_function`.
+
+    Example:
+        >>> from primitives import device_function
+        >>> @device_function
+        ... def square(x):
+        ...     return x * x
+        >>> square
+        <device_function square(x)>
+    """
 
     kind: ClassVar[str] = "device_function"
 
@@ -126,6 +147,15 @@ class Op(DeviceFunction):
 
     Attributes:
         errors: the messages of its error codes 1, 2, ...
+
+    Example:
+        >>> from primitives import op
+        >>> @op(errors=("negative",))
+        ... def check(i, x):
+        ...     if x[i] < 0:
+        ...         return 1
+        >>> check, check.errors
+        (<op check(i, x)>, ('negative',))
     """
 
     kind = "op"

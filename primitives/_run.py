@@ -267,6 +267,17 @@ def scalar_of(array: Any) -> Scalar:
 
     Raises:
         ValueError: if it has no or more elements.
+
+    Example:
+        >>> import numpy as np
+        >>> from primitives import op, scalar_of, transform
+        >>> @op
+        ... def first_ones(i, out, n):
+        ...     out[i] = 1 if i < n else 0
+        >>> out, total = np.empty(4, np.int64), np.array([3])
+        >>> transform(first_ones, 4, out, scalar_of(total))
+        >>> out
+        array([1, 1, 1, 0])
     """
     if array.size != 1:
         raise ValueError(f"a scalar is an array of one element; this one has {array.size}")
@@ -277,6 +288,12 @@ def scratch(like: Any, n: int, dtype: Any) -> Any:
     """An uninitialised array of `n` elements in the place where `like` is.
 
     On the device it comes from CuPy's memory pool, on the current stream.
+
+    Example:
+        >>> import numpy as np
+        >>> from primitives import scratch
+        >>> scratch(np.zeros(3), 5, np.int32).shape
+        (5,)
     """
     if isinstance(like, np.ndarray):
         return np.empty(n, dtype)

@@ -96,6 +96,24 @@ def scan(
         ValueError: `n` is negative, an array is not contiguous, or `combine` or `dtype` is unknown.
 
     Errors of both ops are reported through `errorflag`. One launch; never synchronizes.
+
+    Example:
+        >>> import numpy as np
+        >>> from primitives import op, scan
+        >>> @op
+        ... def positive(i, value, x):
+        ...     value[0] = x[i] > 0
+        >>> @op
+        ... def split(i, before, after, out, x, n):
+        ...     if after != before:
+        ...         out[before] = x[i]              # positive ones from the front
+        ...     else:
+        ...         out[n - 1 - (i - before)] = x[i]  # the others from the back
+        >>> x = np.array([5, -1, 7, -2])
+        >>> out, total = np.zeros(4, np.int64), np.zeros(1, np.int64)
+        >>> scan(4, (positive, x), (split, out, x, 4), total=total)
+        >>> out, total
+        (array([ 5,  7, -2, -1]), array([2]))
     """
     if n < 0:
         length_argument("n", n)
@@ -142,6 +160,17 @@ def offsets_from(count: tuple[Any, ...], n: int, offsets: Any) -> None:
         ValueError: `offsets` is too short or `n` is negative.
 
     One launch; never synchronizes.
+
+    Example:
+        >>> import numpy as np
+        >>> from primitives import offsets_from, op
+        >>> @op
+        ... def length(i, count, starts, stops):
+        ...     count[0] = stops[i] - starts[i]
+        >>> offsets = np.empty(4, np.int64)
+        >>> offsets_from((length, np.array([0, 5, 6]), np.array([2, 5, 9])), 3, offsets)
+        >>> offsets
+        array([0, 2, 2, 5])
     """
     array_argument("offsets", offsets, dtypes=INTEGERS, size=length_argument("n", n) + 1)
     if n == 0:
@@ -204,6 +233,14 @@ def exclusive_scan(values: Any, out: Any, *, combine: str = "add") -> None:
         combine: ``"add"``, ``"maximum"`` or ``"minimum"``.
 
     One launch; never synchronizes.
+
+    Example:
+        >>> import numpy as np
+        >>> from primitives import exclusive_scan
+        >>> out = np.empty(3, np.int64)
+        >>> exclusive_scan(np.array([1, 2, 3]), out)
+        >>> out
+        array([0, 1, 3])
     """
     _scan_array(values, out, _store_before, combine)
 
@@ -231,6 +268,18 @@ def select(keep: tuple[Any, ...], n: int, out: Any, *, values: Any = None, total
         total: an int64 array of one element, which receives their number; it stays on the device.
 
     One launch; never synchronizes.
+
+    Example:
+        >>> import numpy as np
+        >>> from primitives import op, select
+        >>> @op
+        ... def is_large(i, keep, x, limit):
+        ...     keep[0] = x[i] > limit
+        >>> x = np.array([5.0, 1.0, 7.0, 2.0])
+        >>> out, total = np.zeros(4), np.zeros(1, np.int64)
+        >>> select((is_large, x, 4), 4, out, values=x, total=total)
+        >>> out[: total[0]]
+        array([5., 7.])
     """
     if values is None:
         scan(n, keep, (_store_selected_index, out), total=total)
@@ -254,6 +303,14 @@ def run_boundaries(values: Any, starts: Any, *, total: Any = None) -> None:
         total: an int64 array of one element, which receives the number of runs.
 
     One launch; never synchronizes.
+
+    Example:
+        >>> import numpy as np
+        >>> from primitives import run_boundaries
+        >>> starts, total = np.zeros(6, np.int64), np.zeros(1, np.int64)
+        >>> run_boundaries(np.array([4, 4, 4, 1, 1, 4]), starts, total=total)
+        >>> starts[: total[0]]
+        array([0, 3, 5])
     """
     array_argument("values", values)
     select((_is_boundary, values), values.shape[0], starts, total=total)
@@ -261,7 +318,13 @@ def run_boundaries(values: Any, starts: Any, *, total: Any = None) -> None:
 
 @device_function
 def upper_bound(a, low, high, x):
-    """The number of elements of sorted ``a[:high]`` that are <= x, given that it is at least `low`."""
+    """The number of elements of sorted ``a[:high]`` that are <= x, given that it is at least `low`.
+
+    Example:
+        >>> from primitives import upper_bound
+        >>> upper_bound([10, 20, 20, 30], 0, 4, 20)
+        3
+    """
     while low < high:
         middle = (low + high) // 2
         if a[middle] <= x:
@@ -273,7 +336,13 @@ def upper_bound(a, low, high, x):
 
 @device_function
 def lower_bound(a, low, high, x):
-    """The number of elements of sorted ``a[:high]`` that are < x, given that it is at least `low`."""
+    """The number of elements of sorted ``a[:high]`` that are < x, given that it is at least `low`.
+
+    Example:
+        >>> from primitives import lower_bound
+        >>> lower_bound([10, 20, 20, 30], 0, 4, 20)
+        1
+    """
     while low < high:
         middle = (low + high) // 2
         if a[middle] < x:
@@ -303,6 +372,14 @@ def searchsorted(sorted_values: Any, values: Any, out: Any, *, side: str = "left
         side: ``"left"`` or ``"right"`` of equal elements.
 
     One launch; never synchronizes.
+
+    Example:
+        >>> import numpy as np
+        >>> from primitives import searchsorted
+        >>> out = np.empty(2, np.int64)
+        >>> searchsorted(np.array([10, 20, 20, 30]), np.array([20, 35]), out, side="right")
+        >>> out
+        array([3, 4])
     """
     if side not in ("left", "right"):
         raise ValueError(f"argument 'side' must be 'left' or 'right', not {side!r}")

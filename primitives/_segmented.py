@@ -109,6 +109,18 @@ def segmented_transform(
         ValueError: `elements` is negative or an array is not contiguous.
 
     One launch; never synchronizes.
+
+    Example:
+        >>> import numpy as np
+        >>> from primitives import op, segmented_transform
+        >>> @op
+        ... def copy_list(segment, position, local, out, starts, values):
+        ...     out[position] = values[starts[segment] + local]
+        >>> out = np.empty(5, np.int64)
+        >>> values = np.array([0, 10, 20, 30, 40])
+        >>> segmented_transform(np.array([0, 3, 3, 5]), 5, copy_list, out, np.array([2, 9, 0]), values)
+        >>> out
+        array([20, 30, 40,  0, 10])
     """
     segments = _segments(offsets, segments)
     if elements <= 0 or segments == 0:
@@ -155,6 +167,34 @@ def segmented_reduce(
         ValueError: `elements` is negative or an array is not contiguous.
 
     One launch, two if a segment could have more than 8,192 elements; never synchronizes.
+
+    Example:
+        >>> import numpy as np
+        >>> from primitives import op, segmented_reduce
+        >>> @op
+        ... def start(acc, segment):
+        ...     acc[0] = 0.0
+        >>> @op
+        ... def step(acc, segment, position, x):
+        ...     acc[0] += x[position]
+        >>> @op
+        ... def merge(acc, other, segment):
+        ...     acc[0] += other[0]
+        >>> @op
+        ... def finish(acc, segment, out):
+        ...     out[segment] = acc[0]
+        >>> x, sums = np.array([1.0, 2.0, 3.0, 4.0]), np.empty(3)
+        >>> segmented_reduce(
+        ...     np.array([0, 3, 3, 4]),
+        ...     4,
+        ...     dtype="float64",
+        ...     start=(start,),
+        ...     step=(step, x),
+        ...     merge=(merge,),
+        ...     finish=(finish, sums),
+        ... )
+        >>> sums
+        array([6., 0., 4.])
     """
     segments = _segments(offsets, segments)
     if segments == 0:
@@ -189,6 +229,14 @@ def segment_ids(offsets: Any, out: Any) -> None:
         out: integers, as long as the last offset.
 
     One launch; never synchronizes.
+
+    Example:
+        >>> import numpy as np
+        >>> from primitives import segment_ids
+        >>> out = np.empty(5, np.int64)
+        >>> segment_ids(np.array([0, 3, 3, 5]), out)
+        >>> out
+        array([0, 0, 0, 2, 2])
     """
     array_argument("out", out, dtypes=INTEGERS)
     segmented_transform(offsets, out.shape[0], _store_segment, out)

@@ -111,6 +111,18 @@ def segmented_argsort(
     Two launches (one for up to 32 elements) and scratch memory as large as `out`; never synchronizes.
     O(n) for short segments, O(n log n) for long ones. With `order_of` and long segments on average, a
     radix sort takes its place.
+
+    Example:
+        >>> import numpy as np
+        >>> from primitives import op, segmented_argsort
+        >>> @op
+        ... def nearer(left, right, result, x, y):
+        ...     result[0] = x[left] ** 2 + y[left] ** 2 < x[right] ** 2 + y[right] ** 2
+        >>> x, y = np.array([3.0, 0.0, 1.0, 5.0]), np.array([0.0, 1.0, 1.0, 5.0])
+        >>> order = np.empty(4, np.int64)
+        >>> segmented_argsort(np.array([0, 3, 4]), order, (nearer, x, y))
+        >>> order
+        array([1, 2, 0, 0])
     """
     segments = _segments(offsets, segments)
     array_argument("out", out, dtypes="lq", size=0 if elements is None else elements)
@@ -165,7 +177,17 @@ def _gather(i, out, values, order, offsets, segments):
 
 
 def order_of(values: Any, ascending: bool = True) -> tuple[Any, ...]:
-    """The `less` of `segmented_argsort` for an array of numbers; NaN goes first in both orders."""
+    """The `less` of `segmented_argsort` for an array of numbers; NaN goes first in both orders.
+
+    Example:
+        >>> import numpy as np
+        >>> from primitives import order_of, segmented_argsort
+        >>> order = np.empty(4, np.int64)
+        >>> values = np.array([3.0, 1.0, 2.0, 5.0])
+        >>> segmented_argsort(np.array([0, 3, 4]), order, order_of(values, ascending=False))
+        >>> order
+        array([0, 2, 1, 0])
+    """
     return (_less if ascending else _greater, values)
 
 
@@ -189,6 +211,14 @@ def segmented_sort(
         segments: number of segments, by default ``len(offsets) - 1``.
 
     Three launches and scratch memory of 16 bytes per element; never synchronizes.
+
+    Example:
+        >>> import numpy as np
+        >>> from primitives import segmented_sort
+        >>> out = np.empty(4)
+        >>> segmented_sort(np.array([0, 3, 4]), np.array([3.0, 1.0, 2.0, 5.0]), out)
+        >>> out
+        array([1., 2., 3., 5.])
     """
     array_argument("values", values, dtypes="?bBhHiIlLqQfd")
     if elements is None:

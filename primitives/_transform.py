@@ -37,6 +37,17 @@ def transform(op: Op, n: int, *args: Any) -> None:
         ValueError: `n` is negative or an array is not contiguous.
 
     The op's errors are reported through `errorflag`. One launch; never synchronizes.
+
+    Example:
+        >>> import numpy as np
+        >>> from primitives import op, transform
+        >>> @op
+        ... def scale(i, out, x, factor):
+        ...     out[i] = factor * x[i]
+        >>> out = np.empty(3)
+        >>> transform(scale, 3, out, np.array([1.0, 2.0, 3.0]), 10)
+        >>> out
+        array([10., 20., 30.])
     """
     if n <= 0:
         length_argument("n", n)
