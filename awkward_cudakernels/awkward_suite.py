@@ -63,7 +63,7 @@ class _Outcomes:
         self._add(report)
 
     def pytest_collectreport(self, report: Any) -> None:
-        if report.failed:
+        if not report.passed:  # a module that cannot be imported, or skips itself
             self._add(report)
 
     def pytest_sessionfinish(self) -> None:
