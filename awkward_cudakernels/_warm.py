@@ -32,6 +32,9 @@ ELEMENTS = 256
 NUMBERS = (1, 30, 0, 2)
 """What numbers are: all the same, or one of them another. Sizes are among them."""
 
+BUNCH = 6
+"""How many builds a process takes at a time."""
+
 HOST = "host"
 """The target that stands for the host executor; the others are architectures."""
 
@@ -198,22 +201,25 @@ def fill(targets: list[str], jobs: int, progress: Callable[[int, int], None]) ->
             else:
                 result.kept += 1
                 result.bytes += size
-    progress(0, len(missing))
+    done = 0
+    progress(done, len(missing))
     if not missing:
         return list(results.values())
     # Not by forking: numba and the progress bar have threads.
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(min(jobs, len(missing)), context) as pool:
+    # In bunches: neighbours have ops in common, which a process compiles once.
+    bunches = [missing[start : start + BUNCH] for start in range(0, len(missing), BUNCH)]
+    with ProcessPoolExecutor(min(jobs, len(bunches)), context) as pool:
         try:
-            tasks = {pool.submit(_make, *task): task[0] for task in missing}
-            for done, task in enumerate(as_completed(tasks), start=1):
-                result = results[tasks[task]]
-                outcome = task.result()
-                if isinstance(outcome, str):
-                    result.failed[outcome] += 1
-                else:
-                    result.built += 1
-                    result.bytes += outcome
+            for task in as_completed([pool.submit(_make, bunch) for bunch in bunches]):
+                for target, outcome in task.result():
+                    result = results[target]
+                    if isinstance(outcome, str):
+                        result.failed[outcome] += 1
+                    else:
+                        result.built += 1
+                        result.bytes += outcome
+                    done += 1
                 progress(done, len(missing))
         except BaseException:
             pool.shutdown(cancel_futures=True)
@@ -242,9 +248,12 @@ def size_of(target: str, build: Build) -> int | None:
     return None if content is None else len(content)
 
 
-def _make(target: str, number: int) -> int | str:
-    """Makes a build in a process of the pool. Returns its size, or what is wrong."""
-    build = builds()[number]
+def _make(bunch: list[tuple[str, int]]) -> list[tuple[str, int | str]]:
+    """Makes builds in a process of the pool. Returns their sizes, or what is wrong."""
+    return [(target, _make_one(target, builds()[number])) for target, number in bunch]
+
+
+def _make_one(target: str, build: Build) -> int | str:
     arguments = build.template, dict(build.variant), build.ops, build.groups
     try:
         if target == HOST:

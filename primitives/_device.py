@@ -319,7 +319,8 @@ def _build(
         for number, (op, slot, types) in enumerate(zip(ops, template.slots, groups, strict=True)):
             symbol = SYMBOL.format(number)
             try:
-                code = compile_op(op, slot, types, variant.get("T"), symbol, offset, arch)
+                element = variant.get("T")
+                code = compile_op(op, slot, tuple(types), element, symbol, offset, arch)
             except Exception as error:
                 where = type(error).__module__
                 if where.startswith("numba") and "cudadrv" not in where:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 from numba import cuda
@@ -20,16 +20,19 @@ _NAMES = ("boolean", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint
           "float32", "float64", "complex64", "complex128")  # fmt: skip
 
 
+@cache
 def compile_op(
     op: Op,
     slot: Slot,
-    kinds: Sequence[str],
+    kinds: tuple[str, ...],
     element: Any,
     symbol: str,
     offset: int,
     arch: str,
 ) -> bytes:
     """The LTO-IR of an op, as a C function that returns its packed error code.
+
+    Kept for the process: templates and types that differ elsewhere have many ops in common.
 
     Args:
         op: what to compile.
@@ -71,5 +74,3 @@ def compile_op(
         cc=(int(digits[:-1]), int(digits[-1])),
     )
     return bytes(code)
-
-
