@@ -43,13 +43,18 @@ HOST = "host"
 
 
 @cache
-def builds() -> tuple[Build, ...]:
-    """What all registered kernels and the array layer compile; the same in every process."""
+def builds(only: str = "") -> tuple[Build, ...]:
+    """What all registered kernels and the array layer compile; the same in every process.
+
+    Args:
+        only: of the families whose name contains this, without the array layer.
+    """
     found: dict[Any, Build] = {}
     for name, function in sorted(registry().items()):
-        for build in builds_of(name, function):
-            found.setdefault(identity(build), build)
-    for build in [*_sorting(list(found.values())), *_array_layer()]:
+        if only in name:
+            for build in builds_of(name, function):
+                found.setdefault(identity(build), build)
+    for build in [*_sorting(list(found.values())), *([] if only else _array_layer())]:
         found.setdefault(identity(build), build)
     return tuple(found.values())
 
@@ -183,18 +188,21 @@ class Filled:
     failed: Counter[str] = field(default_factory=Counter)
 
 
-def fill(targets: list[str], jobs: int, progress: Callable[[int, int], None]) -> list[Filled]:
+def fill(
+    targets: list[str], jobs: int, progress: Callable[[int, int], None], only: str = ""
+) -> list[Filled]:
     """Builds what the disk cache lacks, in several processes.
 
     Args:
         targets: architectures, or ``"host"``.
         jobs: number of processes.
         progress: called with how many entries are done, and how many there are to do.
+        only: as of `builds`.
     """
     results = {target: Filled(target) for target in targets}
     missing = []
     for target, result in results.items():
-        for number, build in enumerate(builds()):
+        for number, build in enumerate(builds(only)):
             size = size_of(target, build)
             if size is None:
                 missing.append((target, number))
@@ -211,14 +219,16 @@ def fill(targets: list[str], jobs: int, progress: Callable[[int, int], None]) ->
     bunches = [missing[start : start + BUNCH] for start in range(0, len(missing), BUNCH)]
     with ProcessPoolExecutor(min(jobs, len(bunches)), context) as pool:
         try:
-            for task in as_completed([pool.submit(_make, bunch) for bunch in bunches]):
+            for task in as_completed([pool.submit(_make, bunch, only) for bunch in bunches]):
                 for target, outcome in task.result():
                     result = results[target]
                     if isinstance(outcome, str):
                         result.failed[outcome] += 1
                     else:
-                        result.built += 1
-                        result.bytes += outcome
+                        size, made = outcome
+                        result.built += made
+                        result.kept += not made
+                        result.bytes += size
                     done += 1
                 progress(done, len(missing))
         except BaseException:
@@ -248,17 +258,25 @@ def size_of(target: str, build: Build) -> int | None:
     return None if content is None else len(content)
 
 
-def _make(bunch: list[tuple[str, int]]) -> list[tuple[str, int | str]]:
-    """Makes builds in a process of the pool. Returns their sizes, or what is wrong."""
-    return [(target, _make_one(target, builds()[number])) for target, number in bunch]
+def _make(bunch: list[tuple[str, int]], only: str) -> list[tuple[str, tuple[int, bool] | str]]:
+    """Makes builds in a process of the pool.
+
+    Returns their sizes and whether they were made here (another program may have), or what is wrong.
+    """
+    return [(target, _make_one(target, builds(only)[number])) for target, number in bunch]
 
 
-def _make_one(target: str, build: Build) -> int | str:
+def _make_one(target: str, build: Build) -> tuple[int, bool] | str:
     arguments = build.template, dict(build.variant), build.ops, build.groups
+    before = _cache.built.total()
     try:
         if target == HOST:
             _host.compile(*arguments)
-            return _host.size_in_cache(*arguments) or "the cache folder does not take it"
-        return len(_device.build(*arguments, target))
+        else:
+            _device.build(*arguments, target)
     except Exception as error:
         return f"{type(error).__name__}: {error}"
+    size = size_of(target, build)
+    if size is None:
+        return "the disk cache does not keep it"
+    return size, _cache.built.total() > before

@@ -14,6 +14,7 @@ import hashlib
 import os
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -21,6 +22,9 @@ from pathlib import Path
 from typing import Any
 
 VARIABLE = "AWKWARD_CUDAKERNELS_CACHE"
+
+built: Counter[str] = Counter()
+"""How many entries of each kind this process has built."""
 
 LOCK_SECONDS = 120.0
 """How long a process waits for another that builds the same entry, before it builds its own."""
@@ -31,7 +35,7 @@ def _folder(setting: str | None) -> Path | None:
     if setting is not None and setting.lower() in ("0", "off", "no", "false", ""):
         return None
     if setting is not None:
-        return Path(setting)
+        return Path(setting).expanduser().absolute()
     import platformdirs
 
     return Path(platformdirs.user_cache_dir("awkward-cudakernels", appauthor=False))
@@ -83,6 +87,7 @@ def load_or_build(kind: str, name: str, build: Callable[[], bytes]) -> bytes:
             content = load(kind, name)  # by now another process may have built it
             if content is None:
                 content = build()
+                built[kind] += 1
                 store(kind, name, content)
     return content
 
@@ -158,7 +163,10 @@ def installed(*names: str) -> str:
 
 
 def cache_info() -> dict[str, Any]:
-    """What the disk cache holds: ``path``, ``enabled``, ``entries`` and ``bytes``."""
+    """What the disk cache holds: ``path``, ``enabled``, ``entries`` and ``bytes``.
+
+    ``built`` is how many entries this process has compiled, kept or not.
+    """
     folder = cache_folder()
     files: list[tuple[Path, int]] = []
     if folder is not None:
@@ -171,4 +179,5 @@ def cache_info() -> dict[str, Any]:
         "enabled": folder is not None,
         "entries": sum(not path.suffix for path, _ in files),
         "bytes": sum(size for _, size in files),
+        "built": built.total(),
     }

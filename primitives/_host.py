@@ -174,6 +174,7 @@ def compile(
         try:
             if folder is None:
                 function = _execute(source())
+                _cache.built[KIND] += 1
             else:
                 name = entry_name(template, variant, ops, groups)
                 function = _load(name) or _build(folder / KIND, name, source)
@@ -191,11 +192,8 @@ def size_in_cache(
     groups: Sequence[Sequence[str]],
 ) -> int | None:
     """Bytes of a loop in the disk cache; None if it is not there."""
-    path = _module_of(entry_name(template, variant, ops, groups))
-    if path is None:
-        return None
-    files = [path, *_numba_files(path.parent / "__pycache__", path.stem)]
-    return sum(file.stat().st_size for file in files)
+    files = _files_of(entry_name(template, variant, ops, groups))
+    return sum(file.stat().st_size for file in files) if files else None
 
 
 def entry_name(
@@ -242,34 +240,39 @@ def _dependencies() -> bytes:
 
 # In the disk cache, a loop is a module (numba keeps nothing of what has no file) and numba's own
 # files beside it. The entry names them all with their digests: numba does not look at what it reads.
+# The module is the first of them.
 
 
-def _module_of(name: str) -> Path | None:
-    """The file of a module that is in the disk cache, with all that belongs to it."""
+def _files_of(name: str) -> list[Path]:
+    """The files of a loop, its module first; empty if it is not in the disk cache."""
     folder = _cache.cache_folder()
     content = _cache.load(KIND, name)
     if folder is None or content is None:
-        return None
+        return []
     entry = json.loads(content)
-    path = folder / KIND / f"k{name}.py"
+    files = [folder / KIND / file for file in entry["files"]]
     try:
-        for file, sha256 in entry["files"].items():
-            if hashlib.sha256((path.parent / file).read_bytes()).hexdigest() != sha256:
-                return None
-        if path.stat().st_mtime_ns != entry["time"]:  # a copied folder; numba goes by it
-            os.utime(path, ns=(entry["time"], entry["time"]))
+        for file, sha256 in zip(files, entry["files"].values(), strict=True):
+            if _sha256(file) != sha256:
+                return []
+        if files[0].stat().st_mtime_ns != entry["time"]:  # a copied folder; numba goes by it
+            os.utime(files[0], ns=(entry["time"], entry["time"]))
     except OSError:
-        return None
-    return path
+        return []
+    return files
+
+
+def _sha256(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
 def _load(name: str) -> Any:
     """The loop from the disk cache; None if it is not there."""
-    path = _module_of(name)
-    if path is None:
+    files = _files_of(name)
+    if not files:
         return None
     try:
-        return _import(path, path.read_text(encoding="utf-8")).run
+        return _import(files[0], files[0].read_text(encoding="utf-8")).run
     except Exception:  # what was just there is gone, or this numba cannot read it after all
         return None
 
@@ -280,23 +283,24 @@ def _build(folder: Path, name: str, source: Callable[[], str]) -> Any:
         function = _load(name)
         if function is not None:
             return function
+        _cache.built[KIND] += 1
         path = folder / f"k{name}.py"
         for stale in _stale_files(folder, path.stem):
             stale.unlink(missing_ok=True)
         text = source()
-        if not _cache.write_atomically(path, text.encode()):
-            return _execute(text.replace("cache=True", "cache=False"))
-        function = _import(path, text).run
-        files = [path, *_numba_files(Path(function.stats.cache_path), path.stem)]
-        entry = {
-            "time": path.stat().st_mtime_ns,
-            "files": {
-                os.path.relpath(file, folder): hashlib.sha256(file.read_bytes()).hexdigest()
-                for file in files
-            },
-        }
-        _cache.store(KIND, name, json.dumps(entry).encode())
-        return function
+        if _cache.write_atomically(path, text.encode()):
+            try:
+                function = _import(path, text).run
+                files = [path, *_numba_files(Path(function.stats.cache_path), path.stem)]
+                entry = {
+                    "time": path.stat().st_mtime_ns,
+                    "files": {os.path.relpath(file, folder): _sha256(file) for file in files},
+                }
+                _cache.store(KIND, name, json.dumps(entry).encode())
+                return function
+            except OSError:  # the disk is full, or numba may not write
+                pass
+        return _execute(text.replace("cache=True", "cache=False"))
 
 
 def _numba_files(folder: Path, stem: str) -> Iterator[Path]:

@@ -39,8 +39,16 @@ def _cores() -> int:
     default=_cores,
     help="How many processes compile at once; by default, one on every core.",
 )
+@click.option(
+    "--only",
+    default="",
+    metavar="TEXT",
+    help="Compile only the kernels whose name contains this, such as reduce_sum.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
-def command(architectures: tuple[str, ...], host: bool, jobs: int, as_json: bool) -> None:
+def command(
+    architectures: tuple[str, ...], host: bool, jobs: int, only: str, as_json: bool
+) -> None:
     """Fill the disk cache: compile every kernel for every dtype, unless it is there.
 
     Exit code 0 if the cache has everything, 1 if something could not be compiled, 2 if nothing was
@@ -53,9 +61,11 @@ def command(architectures: tuple[str, ...], host: bool, jobs: int, as_json: bool
     from awkward_cudakernels import _warm
 
     start = time.perf_counter()
+    if not _warm.builds(only):
+        raise Problem(f"No kernel's name contains {only!r}.")
     with _progress(as_json) as progress:
-        filled = _warm.fill([*targets, _warm.HOST] if host else targets, jobs, progress)
-    if devices:
+        filled = _warm.fill([*targets, _warm.HOST] if host else targets, jobs, progress, only)
+    if devices and not only:
         _warm.prepare_devices()
     seconds = time.perf_counter() - start
     if as_json:
@@ -71,9 +81,10 @@ def _devices() -> list[str]:
 
     driver = environment.driver()
     if driver is None or not driver.devices:
+        reason = environment.why_no_cuda() or "there is no GPU"
         raise Problem(
-            f"{environment.why_no_cuda() or 'there is no GPU'}: name an architecture to compile for, "
-            "as in --arch sm_90, or say --host to compile what runs on the CPU."
+            f"There is nothing to compile for, because {reason}: name an architecture, as in "
+            "--arch sm_90, or say --host to compile what runs on the CPU."
         )
     return ["sm_{}{}".format(*device.compute_capability) for device in driver.devices]
 
@@ -90,11 +101,11 @@ def _known(names: list[str]) -> list[str]:
     try:
         known = _compilers.architectures()
     except _compilers.CompilerError as error:
-        raise Problem(f"{error}.") from None
+        raise Problem(f"{str(error)[0].upper()}{str(error)[1:]}.") from None
     for name in names:
         if name.rstrip("af") not in known:
             raise Problem(
-                f"the installed CUDA compilers do not know {name}: they know {', '.join(known)}."
+                f"The installed CUDA compilers do not know {name}: they know {', '.join(known)}."
             )
     return names
 
