@@ -59,8 +59,9 @@ def builds(only: str = "") -> tuple[Build, ...]:
     return tuple(found.values())
 
 
-def builds_of(name: str, function: Function) -> Iterator[Build]:
-    """What a kernel compiles, for all specializations of its family; with repetitions."""
+def builds_of(name: str, function: Function) -> list[Build]:
+    """What a kernel compiles, for all specializations of its family."""
+    found: dict[Build, None] = {}
     if name in families():
         signatures = [x.arguments for x in families()[name].specializations]
     else:
@@ -72,14 +73,17 @@ def builds_of(name: str, function: Function) -> Iterator[Build]:
                     function(*call)
                 except ValueError:
                     pass  # these sizes do not go together; what was launched before counts
-            yield from recorded
+            found.update(dict.fromkeys(recorded))
+    return list(found)
 
 
 def identity(build: Build) -> tuple[Any, ...]:
-    """What builds have in common that compile to the same code: booleans are bytes."""
+    """What builds have in common that compile to the same code: booleans are bytes, and some kernels
+    have ops of their own that do the same."""
     variant = tuple((name, _byte(value)) for name, value in build.variant)
     groups = tuple(tuple(_byte(kind) for kind in group) for group in build.groups)
-    return build.template, variant, build.ops, groups
+    ops = tuple((op.fingerprint(), len(op.errors)) for op in build.ops)
+    return build.template, variant, ops, groups
 
 
 def _byte(kind: Any) -> Any:
