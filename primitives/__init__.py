@@ -7,6 +7,7 @@ the GPU for CuPy arrays and on the CPU for NumPy arrays. No primitive waits for 
 from errorflag import DeviceError, synchronize
 
 from ._cache import cache_info
+from ._compilers import CompilerError
 from ._intrinsics import float_bits, load_int64, store_int64
 from ._op import DeviceFunction, Op, OpError, device_function, op
 from ._run import scalar_of, scratch
@@ -26,6 +27,7 @@ from ._sort import order_of, segmented_argsort, segmented_sort
 from ._transform import transform
 
 __all__ = [
+    "CompilerError",
     "DeviceError",
     "DeviceFunction",
     "Op",
