@@ -5,7 +5,6 @@ Asked only before a compilation and after one that failed, so nothing here is in
 
 from __future__ import annotations
 
-import importlib.metadata
 from functools import cache
 
 DISTRIBUTION = "awkward-cudakernels"
@@ -65,19 +64,23 @@ def explain(error: Exception) -> CompilerError | None:
 
 
 def _version(name: str) -> str | None:
+    from importlib import metadata
+
     try:
-        return importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
         return None
 
 
 def _wanted() -> dict[str, str]:
     """The versions that this distribution's extra asks for, of what is installed."""
+    from importlib import metadata
+
     from packaging.requirements import Requirement
 
     try:
-        lines = importlib.metadata.requires(DISTRIBUTION) or []
-    except importlib.metadata.PackageNotFoundError:
+        lines = metadata.requires(DISTRIBUTION) or []
+    except metadata.PackageNotFoundError:
         return {}  # a source tree
     found: dict[str, str] = {}
     for requirement in map(Requirement, lines):
