@@ -361,6 +361,19 @@ class DeviceChannel(Channel):
             return np.frombuffer(self._alloc_pinned(nbytes), np.uint8, nbytes)
         return self._small().bytes
 
+    def settle_finished(self) -> None:
+        """As `synchronize`, once the device has finished: the stream itself need not exist any more."""
+        import cupy
+
+        small = self._small()
+        stream, self.stream = self.stream, 0
+        try:
+            with cupy.cuda.Device(self.device):
+                self._runtime.memcpy(small.address, self.word_pointer, 8, 2)
+                self.settle(small.words.item(0), next(self._numbers))
+        finally:
+            self.stream = stream
+
     def synchronize(self) -> None:
         small = self._small()
         until = next(self._numbers)
@@ -466,6 +479,39 @@ def synchronize(stream: cupy.cuda.Stream | None = None) -> None:
         found = channel(device, stream.ptr)
     if found is not None:
         found.synchronize()
+
+
+def drain() -> list[DeviceError]:
+    """Waits for all devices and takes the errors that are pending on any stream; raises none of them.
+
+    For what cannot know the streams, such as a test harness: it looks at those that do not exist any
+    more, too. Of kernels on the host it takes those of this thread.
+
+    Returns:
+        The errors: at most one for each stream.
+
+    Example:
+        >>> import errorflag
+        >>> errorflag.drain()
+        []
+    """
+    errors: list[DeviceError] = []
+    with _channels_lock:
+        found = [one for one in _channels.values() if one.pending or one._graph_records]
+    if found:
+        import cupy
+
+        for device in {one.device for one in found}:
+            cupy.cuda.Device(device).synchronize()
+    for one in (host_channel(), *found):
+        try:
+            if isinstance(one, DeviceChannel):
+                one.settle_finished()
+            else:
+                one.synchronize()
+        except DeviceError as error:
+            errors.append(error)
+    return errors
 
 
 def graph() -> AbstractContextManager[None]:
