@@ -7,6 +7,7 @@ import os
 import re
 import sys
 import time
+from concurrent.futures import BrokenExecutor
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,9 +19,9 @@ if TYPE_CHECKING:
 
 
 def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    """One process on every core; more than 32 would only add to their 400 MB each."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return min(cores or 1, 32)
 
 
 @click.command()
@@ -37,7 +38,7 @@ def _cores() -> int:
     "--jobs",
     type=click.IntRange(min=1),
     default=_cores,
-    help="How many processes compile at once; by default, one on every core.",
+    help="How many processes compile at once, of 400 MB each; by default, one on every core.",
 )
 @click.option(
     "--only",
@@ -63,8 +64,14 @@ def command(
     start = time.perf_counter()
     if not _warm.builds(only):
         raise Problem(f"No kernel's name contains {only!r}.")
-    with _progress(as_json) as progress:
-        filled = _warm.fill([*targets, _warm.HOST] if host else targets, jobs, progress, only)
+    try:
+        with _progress(as_json) as progress:
+            filled = _warm.fill([*targets, _warm.HOST] if host else targets, jobs, progress, only)
+    except BrokenExecutor:
+        raise Problem(
+            "One of the compiling processes was killed, perhaps for lack of memory: try fewer --jobs. "
+            "What is compiled is kept."
+        ) from None
     if devices and not only:
         _warm.prepare_devices()
     seconds = time.perf_counter() - start

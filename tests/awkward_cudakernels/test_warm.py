@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from concurrent.futures import BrokenExecutor
 from pathlib import Path
 
 import harness
@@ -194,7 +195,7 @@ def refused(*arguments):
     result = warm(*arguments)
     assert result.exit_code == 2
     assert result.stdout == ""
-    assert "Traceback" not in result.stderr and len(result.stderr.splitlines()) == 1
+    assert "Traceback" not in result.stderr and len(result.stderr.strip().splitlines()) == 1
     return result.stderr
 
 
@@ -244,6 +245,14 @@ def test_the_folder_cannot_be_written(tmp_path, monkeypatch):
     (tmp_path / "file").touch()
     monkeypatch.setenv(_cache.VARIABLE, str(tmp_path / "file"))
     assert "cannot be written" in refused("--host")
+
+
+def test_a_process_that_is_killed(folder, monkeypatch):
+    def fill(*args):
+        raise BrokenExecutor("a process in the pool was terminated abruptly")
+
+    monkeypatch.setattr(_warm, "fill", fill)
+    assert "try fewer --jobs" in refused("--host")
 
 
 def test_no_such_kernel(folder):
