@@ -11,6 +11,12 @@ from errorflag import NO_ERROR, Channel, DeviceError
 from primitives import op, synchronize, transform
 
 
+@pytest.fixture(autouse=True)
+def drained():
+    """No call of an earlier test is pending."""
+    synchronize()
+
+
 @op(errors=("negative", "zero"))
 def check(i, out, x):
     if x[i] < 0:
