@@ -136,6 +136,8 @@ def _number(value: Any, known: bool) -> Any:
 
 def is_size(name: str) -> bool:
     """Whether a scalar argument is a number of elements, by its name in the specification."""
+    if name == "nextsize":  # of a slice, which awkward rejects after the kernel if it is negative
+        return False
     return name.startswith("len") or name.endswith(("length", "len", "size", "Length"))
 
 

@@ -1,6 +1,7 @@
 """What an ``ak`` operation does: with awkward's own kernels on the CPU, and with this project's.
 
-`problems` runs a function of arrays twice and compares values, types and errors.
+`problems` runs a function of arrays on both and compares values, types and errors. On the CPU it gives
+kernels arrays with guard zones around them, and new arrays are full of poison: see `guarded`.
 """
 
 from __future__ import annotations
@@ -13,11 +14,23 @@ from typing import Any
 
 import awkward as ak
 import numpy as np
+from awkward._kernels import NumpyKernel
+from awkward._nplikes.numpy import Numpy
 
 import awkward_cudakernels
+from awkward_cudakernels._registry import HostKernel
 
 SUFFIX = re.compile(r" \(in compiled code: .*?\)(?=\n|$)")
 """What awkward adds to the errors of its compiled kernels: where in its C++ sources they are."""
+
+
+POISONS = (0xA5, 0x5A)
+GUARD = 32
+"""Elements around every array that no kernel may touch."""
+
+
+class Undefined(Exception):
+    """What awkward's own kernels do depends on memory that they do not own, or have not written."""
 
 
 @dataclass(frozen=True)
@@ -108,20 +121,25 @@ def problems(
 
     Returns:
         One line for each difference; empty if there is none.
+
+    Raises:
+        Undefined: there is nothing to compare with.
     """
-    expected = outcome(function, *arrays)
+    expected = _expected(function, arrays)
+    lines = []
     with registered(backend):
         if backend == "cuda":
             actual = _on_device(function, arrays)
         else:
-            actual = outcome(function, *arrays)
+            with guarded(POISONS[0]) as trespassers:
+                actual = outcome(function, *arrays)
+            lines += [f"{name} writes outside of its arrays" for name in trespassers]
     if expected.error is not None or actual.error is not None:
         if backend == "cuda" and expected.in_kernel and actual.exception is not None:
             same = getattr(actual.exception, "message", actual.error) in expected.error
         else:
             same = expected.error == actual.error
-        return [] if same else [f"error {_said(actual)}, not {_said(expected)}"]
-    lines = []
+        return lines if same else [*lines, f"error {_said(actual)}, not {_said(expected)}"]
     if actual.type != expected.type:
         lines.append(f"type {actual.type}, not {expected.type}")
     if backend == "cpu" and actual.form != expected.form:
@@ -129,6 +147,70 @@ def problems(
     if not _close(expected.value, actual.value, tolerance):
         lines.append(f"value {actual.value}, not {expected.value}")
     return lines
+
+
+def _expected(function: Callable[..., Any], arrays: tuple[ak.Array, ...]) -> Outcome:
+    """What awkward's own kernels do, if that is the same whatever is in memory."""
+    outcomes = []
+    for poison in POISONS:
+        with guarded(poison) as trespassers:
+            outcomes.append(outcome(function, *arrays))
+        if trespassers:
+            raise Undefined(f"{trespassers[0]} writes outside of its arrays")
+    first, second = outcomes
+    if (first.type, first.error) != (second.type, second.error) or not _close(first.value, second.value, 0.0):
+        raise Undefined("depends on memory that nobody has written")
+    return first
+
+
+@contextmanager
+def guarded(poison: int) -> Iterator[list[str]]:
+    """Inside, kernels on the CPU, awkward's or ours, get arrays with guard zones on both sides, and new
+    arrays are full of poison. The list names the kernels that have written into a guard zone."""
+    trespassers: list[str] = []
+
+    def with_guards(call: Callable[..., Any]) -> Callable[..., Any]:
+        def guarded_call(self: Any, *args: Any) -> Any:
+            blocks: list[tuple[np.ndarray, np.ndarray, int]] = []
+            given = [_with_guards(x, poison, blocks) if type(x) is np.ndarray else x for x in args]
+            result = call(self, *given)
+            for original, whole, edge in blocks:
+                zones = np.concatenate([whole[:edge], whole[len(whole) - edge :]])
+                if not (zones == poison).all():
+                    trespassers.append(self.key[0])
+                inside = whole[edge : len(whole) - edge].view(original.dtype)
+                if original.flags.writeable and original.tobytes() != inside.tobytes():
+                    original[...] = inside
+            return result
+
+        return guarded_call
+
+    def empty(self: Any, shape: Any, *, dtype: Any = None) -> Any:
+        new = np.empty(shape, dtype)
+        if new.dtype.kind != "O":
+            new.reshape(-1).view(np.uint8)[...] = poison
+        return new
+
+    calls = NumpyKernel.__call__, HostKernel.__call__
+    NumpyKernel.__call__, HostKernel.__call__ = map(with_guards, calls)  # type: ignore[method-assign]
+    Numpy.empty = empty  # type: ignore[method-assign]
+    try:
+        yield trespassers
+    finally:
+        NumpyKernel.__call__, HostKernel.__call__ = calls  # type: ignore[method-assign]
+        del Numpy.empty
+
+
+def _with_guards(array: np.ndarray, poison: int, blocks: list[Any]) -> np.ndarray:
+    """A copy of an array between guard zones; itself if it is none that kernels take."""
+    if array.ndim != 1 or not array.flags.c_contiguous:
+        return array
+    edge = GUARD * array.itemsize
+    whole = np.full(array.nbytes + 2 * edge, poison, np.uint8)
+    inside = whole[edge : edge + array.nbytes].view(array.dtype)
+    inside[...] = array
+    blocks.append((array, whole, edge))
+    return inside
 
 
 def _said(found: Outcome) -> str:

@@ -1,6 +1,7 @@
 """What awkward passes to kernels besides plain arrays and numbers, by operations that do so."""
 
 import pickle
+from functools import partial
 
 import awkward as ak
 import numpy as np
@@ -121,7 +122,7 @@ def test_virtual_arrays():
         lambda a: ak.combinations(a, 2),
         lambda a: ak.is_valid(a),
     ):
-        same(lambda: lazily(function))
+        same(partial(lazily, function))
 
 
 @backends
