@@ -1,19 +1,25 @@
-"""The examples in the docstrings of the public names of `errorflag` and `primitives`, on the host executor."""
+"""The examples in docstrings of `errorflag` and `primitives`, and in the pages of docs/, on the host executor."""
 
 from __future__ import annotations
 
 import doctest
 import inspect
+import re
 import sys
+from pathlib import Path
 from types import ModuleType
 
 import pytest
 
+import awkward_cudakernels
 import errorflag
 import primitives
 
 PUBLIC = [(module, name) for module in (errorflag, primitives) for name in module.__all__]
-NO_EXAMPLE = {"NO_ERROR", "PER_THREAD_STREAM", "cache_info"}  # numbers, and what differs everywhere
+NUMBERS = {"NO_ERROR", "PER_THREAD_STREAM"}
+NO_EXAMPLE = {*NUMBERS, "cache_info", "CompilerError"}  # and what depends on the machine
+DOCS = Path(__file__).parents[1] / "docs"
+PAGES = ("tutorial-awkward", "tutorial-cupy", "errors")
 RUNS_ELSEWHERE = {"channel", "graph"}  # only on a device: shown, and skipped
 
 
@@ -31,10 +37,33 @@ def test_examples(module: ModuleType, name: str) -> None:
     assert found.examples, f"the docstring of {found.name} has no example"
     skipped = [example for example in found.examples if doctest.SKIP in example.options]
     assert name in RUNS_ELSEWHERE or len(skipped) < len(found.examples), "all of it is skipped"
+    run(found)
+
+
+def test_the_reference_has_every_public_name() -> None:
+    pages = [path.read_text(encoding="utf-8") for path in (DOCS / "reference").glob("*.md")]
+    shown = set(re.findall(r"^::: (\S+)$", "\n".join(pages), flags=re.M))
+    again = {"primitives.DeviceError", "primitives.synchronize"}  # they are errorflag's
+    public = {f"{module.__name__}.{name}" for module, name in PUBLIC if name not in NUMBERS}
+    assert public - again == shown
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_page(page: str) -> None:
+    text = (DOCS / f"{page}.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```pycon\n(.*?)^```$", text, flags=re.M | re.S)
+    assert blocks
+    try:
+        run(doctest.DocTestParser().get_doctest("\n".join(blocks), {}, page, page, 0))
+    finally:
+        awkward_cudakernels.unregister()
+
+
+def run(found: doctest.DocTest) -> None:
     if sys.version_info < (3, 11):  # where notes are not shown
         for example in found.examples:
             if example.exc_msg is not None:
                 example.exc_msg = example.exc_msg.splitlines(keepends=True)[0]
     report: list[str] = []
-    doctest.DocTestRunner().run(found, out=report.append)
+    doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(found, out=report.append)
     assert not report, "".join(report)
