@@ -371,6 +371,9 @@ class DeviceChannel(Channel):
             with cupy.cuda.Device(self.device):
                 self._runtime.memcpy(small.address, self.word_pointer, 8, 2)
                 self.settle(small.words.item(0), next(self._numbers))
+        except DeviceError:
+            self._runtime.streamSynchronize(0)  # the word is reset there, and others do not wait for it
+            raise
         finally:
             self.stream = stream
 

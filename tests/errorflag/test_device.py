@@ -395,11 +395,29 @@ def _count_op(i, counts):
     counts[i] = 1
 
 
+def test_drain_takes_the_errors_of_all_streams_and_of_those_that_are_gone():
+    import cupy
+
+    kept = cupy.cuda.Stream(non_blocking=True)
+    for stream, bad in ((kept, 2), (cupy.cuda.Stream(non_blocking=True), 5)):
+        with stream:
+            transform(check, 10, *arrays(bad=bad))
+        stream.synchronize()
+    del stream
+    transform(check, 10, *arrays(bad=8))
+    assert sorted(error.index for error in errorflag.drain()) == [2, 5, 8]
+    assert errorflag.drain() == []
+    with kept:
+        out, x = arrays()
+        transform(check, 10, out, x)
+        synchronize()
+        assert out.get().tolist() == [1.0] * 10
+
+
+@pytest.mark.gpus(2)
 def test_two_devices():
     import cupy
 
-    if cupy.cuda.runtime.getDeviceCount() < 2:
-        pytest.skip("needs two GPUs")
     with cupy.cuda.Device(1):
         bad, good = arrays(bad=6), arrays()
     transform(check, 10, *bad)  # runs where its arrays are, whatever the current device is
