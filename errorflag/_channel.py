@@ -362,7 +362,7 @@ class DeviceChannel(Channel):
         return self._small().bytes
 
     def settle_finished(self) -> None:
-        """As `synchronize`, once the device has finished: the stream itself need not exist any more."""
+        """As `synchronize`, once the device has finished: the stream need not exist any more."""
         import cupy
 
         small = self._small()
@@ -372,7 +372,7 @@ class DeviceChannel(Channel):
                 self._runtime.memcpy(small.address, self.word_pointer, 8, 2)
                 self.settle(small.words.item(0), next(self._numbers))
         except DeviceError:
-            self._runtime.streamSynchronize(0)  # the word is reset there, and others do not wait for it
+            self._runtime.streamSynchronize(0)  # which resets the word; others do not wait for it
             raise
         finally:
             self.stream = stream
@@ -485,10 +485,10 @@ def synchronize(stream: cupy.cuda.Stream | None = None) -> None:
 
 
 def drain() -> list[DeviceError]:
-    """Waits for all devices and takes the errors that are pending on any stream; raises none of them.
+    """Waits for all devices and takes the errors that are pending on any stream; raises none.
 
-    For what cannot know the streams, such as a test harness: it looks at those that do not exist any
-    more, too. Of kernels on the host it takes those of this thread.
+    For what cannot know the streams, such as a test harness: it looks at those that do not exist
+    any more, too. Of kernels on the host it takes those of this thread.
 
     Returns:
         The errors: at most one for each stream.

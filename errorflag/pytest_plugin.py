@@ -3,15 +3,14 @@
 It does nothing unless there is a GPU, or ``--errorflag=on`` is given; then
 
 - every test starts with no error pending, and fails if it leaves one behind, on any stream;
-- a test after which the CUDA context is unusable fails with that as its reason; under pytest-xdist its
-  worker is replaced and the others go on, otherwise the run ends there;
+- a test after which the CUDA context is unusable fails with that as its reason; under pytest-xdist
+  its worker is replaced and the others go on, otherwise the run ends there;
 - workers of pytest-xdist are spread over the visible GPUs, and share the memory of each;
 - a line at the end says how many GPUs, workers and seconds there were.
 
-Tests marked ``gpu`` or ``gpus(n)`` are skipped, with the reason, where there is no GPU or fewer than n.
-
-A worker's own GPU is its device 0; the others are visible after it, so that tests of several GPUs work
-in every worker.
+Tests marked ``gpu`` or ``gpus(n)`` are skipped, with the reason, where there is no GPU or fewer than
+n. A worker's own GPU is its device 0; the others are visible after it, so that tests of several GPUs
+work in every worker.
 """
 
 from __future__ import annotations
@@ -43,8 +42,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--errorflag",
         choices=("auto", "on", "off"),
         default="auto",
-        help="fail tests that leave a device error behind, and spread workers over GPUs: if there is a "
-        "GPU (auto, the default), always, for kernels on the host too (on), or never (off)",
+        help="fail tests that leave a device error behind, and spread workers over GPUs: if there is "
+        "a GPU (auto, the default), always, for kernels on the host too (on), or never (off)",
     )
 
 
@@ -150,12 +149,13 @@ class Driver:
             return list(range(self.pretended))
         if not self.is_initialized():
             return []
-        used, flags, active = [], ctypes.c_uint(0), ctypes.c_int(0)
+        used = []
+        flags, active = ctypes.c_uint(0), ctypes.c_int(0)
         for device in range(self.count()):
-            self._library.cuDevicePrimaryCtxGetState(
+            failed = self._library.cuDevicePrimaryCtxGetState(
                 device, ctypes.byref(flags), ctypes.byref(active)
             )
-            if active.value:
+            if failed or active.value:
                 used.append(device)
         return used
 

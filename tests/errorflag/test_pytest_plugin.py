@@ -26,7 +26,7 @@ KERNEL = """
 def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch):
     """Runs pytest with the plugin on test files; returns the result."""
 
-    def run(*options: str, gpus: int | None, cupy: bool = True, **files: str) -> pytest.RunResult:
+    def run(*options: str, gpus: int | None, cupy: bool | str = True, **files: str) -> pytest.RunResult:
         path = [str(pytester.path), str(ROOT), *(p for p in sys.path if p and Path(p) != CUPY.parent)]
         monkeypatch.setenv("PYTHONPATH", os.pathsep.join(path))
         for name in (
@@ -36,8 +36,9 @@ def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch):
             "PYTEST_XDIST_WORKER",
         ):
             monkeypatch.delenv(name, raising=False)
-        monkeypatch.setenv("ERRORFLAG_PYTEST_GPUS", str(gpus or 0))
-        pytester.makepyfile(cupy=CUPY.read_text() if cupy else "raise ImportError")
+        if cupy != "real":
+            monkeypatch.setenv("ERRORFLAG_PYTEST_GPUS", str(gpus or 0))
+            pytester.makepyfile(cupy=CUPY.read_text() if cupy else "raise ImportError")
         pytester.makepyfile(kernel=KERNEL, **files)
         return pytester.runpytest_subprocess("-p", "errorflag.pytest_plugin", "--strict-markers", *options)
 
@@ -269,5 +270,50 @@ def test_a_sticky_error_without_workers_ends_the_run(run) -> None:
         [
             "test_it.py::test_killer left the CUDA context unusable: cudaErrorIllegalAddress: *",
             "*no CUDA call can succeed any more: test_it.py::test_killer left *",
+        ]
+    )
+
+
+@pytest.mark.gpu
+def test_on_a_real_gpu(run) -> None:
+    result = run(
+        "-n2",
+        gpus=None,
+        cupy="real",
+        test_it="""
+        import cupy, errorflag, numpy, pytest
+        from primitives import op, transform
+
+        @op(errors=("out of range",))
+        def bad(i, x):
+            return 1
+
+        @pytest.mark.parametrize("number", range(20))
+        def test_good(number):
+            free, total = cupy.cuda.runtime.memGetInfo()
+            visible = cupy.cuda.runtime.getDeviceCount()
+            share = 0.45 if visible == 1 else 0
+            assert abs(cupy.get_default_memory_pool().get_limit() - share * total) <= 0.01 * total
+            assert int(cupy.arange(10).sum()) == 45
+
+        def test_leaves_one():
+            with cupy.cuda.Stream(non_blocking=True):
+                transform(bad, 3, cupy.zeros(3))
+
+        def test_killer():
+            source = 'extern "C" __global__ void f(int* x) { x[1ll << 40] = 1; }'
+            cupy.RawKernel(source, "f")((1,), (1,), (numpy.uint64(0),))
+
+        @pytest.mark.parametrize("number", range(20))
+        def test_others(number):
+            assert int(cupy.arange(10).sum()) == 45
+        """,
+    )
+    result.assert_outcomes(passed=40, failed=2)
+    result.stdout.fnmatch_lines_random(
+        [
+            "the test left a device error behind: out of range in compiled CUDA code (bad)",
+            "worker 'gw*' crashed while running 'test_it.py::test_killer'",
+            "test_it.py::test_killer left the CUDA context unusable: cudaErrorIllegalAddress: *",
         ]
     )
