@@ -8,9 +8,9 @@ It does nothing unless there is a GPU, or ``--errorflag=on`` is given; then
 - workers of pytest-xdist are spread over the visible GPUs, and share the memory of each;
 - a line at the end says how many GPUs, workers and seconds there were.
 
-Tests marked ``gpu`` or ``gpus(n)`` are skipped, with the reason, where there is no GPU or fewer than
-n. A worker's own GPU is its device 0; the others are visible after it, so that tests of several GPUs
-work in every worker.
+Tests marked ``gpu`` or ``gpus(n)`` are skipped, with the reason, where there is no GPU or fewer
+than n. A worker's own GPU is its device 0; the others are visible after it, so that tests of several
+GPUs work in every worker.
 """
 
 from __future__ import annotations
@@ -21,10 +21,12 @@ import shutil
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from ._channel import drain
@@ -42,8 +44,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--errorflag",
         choices=("auto", "on", "off"),
         default="auto",
-        help="fail tests that leave a device error behind, and spread workers over GPUs: if there is "
-        "a GPU (auto, the default), always, for kernels on the host too (on), or never (off)",
+        help="fail tests that leave a device error behind, and spread workers over GPUs: if there "
+        "is a GPU (auto, the default), always, for kernels on the host too (on), or never (off)",
     )
 
 
@@ -180,6 +182,65 @@ def take_share(share: dict[str, Any], driver: Driver) -> None:
             cupy.get_default_memory_pool().set_limit(fraction=fraction)
     elif share["workers_per_gpu"] > 1:
         os.environ.setdefault("CUPY_GPU_MEMORY_LIMIT", f"{100 * fraction:.2f}%")
+
+
+SPIN = r"""
+extern "C" __global__ void errorflag_hold(volatile int* release, unsigned long long nanoseconds) {
+  unsigned long long start, now;
+  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(start));
+  do {
+    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
+  } while (!*release && now - start < nanoseconds);
+}
+"""
+
+
+class HeldStream:
+    """Holds the current CUDA stream while a block runs; fails the test if it waits for that."""
+
+    def __init__(self) -> None:
+        import cupy
+
+        self._cupy = cupy
+        self._kernel = cupy.RawKernel(SPIN, "errorflag_hold")
+        self._release = np.frombuffer(cupy.cuda.alloc_pinned_memory(4), np.int32, 1)
+        self._launch(0.0)  # compiles and loads, which would wait
+        cupy.cuda.get_current_stream().synchronize()
+
+    def _launch(self, seconds: float) -> None:
+        self._release[0] = 0
+        pointer = np.uint64(self._release.ctypes.data)
+        self._kernel((1,), (1,), (pointer, np.uint64(round(1e9 * seconds))))
+
+    @contextmanager
+    def __call__(self, seconds: float = 10.0) -> Iterator[None]:
+        """Make the calls of the block once before: what compiles or loads a kernel may wait.
+
+        Args:
+            seconds: how long to hold the stream at most; the block has to take less.
+        """
+        stream = self._cupy.cuda.get_current_stream()
+        self._launch(seconds)
+        try:
+            yield
+            held = not stream.done
+        finally:
+            self._release[0] = 1
+            stream.synchronize()
+        if not held:
+            pytest.fail(
+                f"the host waited for the GPU, or did something else for {seconds} s: the block "
+                f"ended only after the stream was free"
+            )
+
+
+@pytest.fixture
+def held_stream() -> HeldStream:
+    """``with held_stream(): ...`` fails the test if the host waits for the current stream in it."""
+    there, why_not = gpus_of_cupy()
+    if not there:
+        pytest.skip(f"needs a GPU, and {why_not}")
+    return HeldStream()
 
 
 class ContextLostError(Exception):

@@ -317,3 +317,42 @@ def test_on_a_real_gpu(run) -> None:
             "test_it.py::test_killer left the CUDA context unusable: cudaErrorIllegalAddress: *",
         ]
     )
+
+
+def test_a_held_stream_needs_a_gpu(run) -> None:
+    result = run("-rs", gpus=None, test_it="def test_it(held_stream):\n    assert False\n")
+    result.assert_outcomes(skipped=1)
+    assert "needs a GPU, and CuPy sees none" in result.stdout.str()
+
+
+@pytest.mark.gpu
+def test_a_held_stream_shows_what_waits(run) -> None:
+    result = run(
+        gpus=None,
+        cupy="real",
+        test_it="""
+        import cupy, pytest
+        from primitives import inclusive_scan, synchronize
+
+        def test_does_not_wait(held_stream):
+            x, out = cupy.arange(1000), cupy.zeros(1000, "int64")
+            for _ in range(2):
+                inclusive_scan(x, out)
+                synchronize()
+            with held_stream():
+                inclusive_scan(x, out)
+            assert int(out[-1]) == 499500
+
+        def test_waits(held_stream):
+            x = cupy.arange(1000)
+            int(x.sum())
+            with held_stream(seconds=0.5):
+                int(x.sum())
+
+        def test_fails_in_between(held_stream):
+            with pytest.raises(ZeroDivisionError), held_stream():
+                1 / 0
+        """,
+    )
+    result.assert_outcomes(passed=2, failed=1)
+    result.stdout.fnmatch_lines(["*Failed: the host waited for the GPU, or did something else for 0.5 s*"])
