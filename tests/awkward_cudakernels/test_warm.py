@@ -259,9 +259,47 @@ def test_no_such_kernel(folder):
     assert "No kernel's name contains 'nonsense'" in refused("--host", "--only", "nonsense")
 
 
+OPERATIONS = """
+import sys
+import awkward as ak
+import numpy as np
+import awkward_cudakernels
+from primitives import _cache
+
+awkward_cudakernels.register()
+counts = np.random.default_rng(1).integers(0, 6, 3000)
+for dtype in (np.float64, np.float32, np.int64, np.bool_):
+    content = np.arange(counts.sum()).astype(dtype)
+    a = ak.to_backend(ak.unflatten(ak.Array(content), counts), "cuda")
+    for operation in (
+        lambda: a[ak.num(a) > 0][:, 0],
+        lambda: a[:, :2],
+        lambda: a[a > 1],
+        lambda: ak.sum(a, axis=1),
+        lambda: ak.max(a, axis=1),
+        lambda: a[ak.argmax(a, axis=1, keepdims=True)],
+        lambda: ak.sum(a, axis=0),
+        lambda: ak.any(a, axis=1),
+        lambda: ak.sort(a),
+        lambda: ak.argsort(a, ascending=False),
+        lambda: ak.pad_none(a, 3, clip=True),
+        lambda: ak.combinations(a, 2),
+        lambda: ak.cartesian([a, a]),
+        lambda: ak.concatenate([a, a], axis=1),
+        lambda: ak.drop_none(ak.mask(a, a > 1)),
+        lambda: ak.local_index(a),
+        lambda: ak.to_list(a),
+    ):
+        operation()
+awkward_cudakernels.synchronize_cuda()
+assert not _cache.built, _cache.built
+assert "numba" not in sys.modules
+"""
+
+
 @pytest.mark.gpu
 def test_this_gpu(folder):
-    """All of it, in as many processes as there are cores; then every kernel's builds are there."""
+    """All of it, in as many processes as there are cores; then nothing is left to compile."""
     result = CliRunner().invoke(command, ["--json"], catch_exceptions=False)
     assert result.exit_code == 0, result.output
     (target,) = json.loads(result.stdout)["targets"].values()
@@ -270,3 +308,4 @@ def test_this_gpu(folder):
     result = CliRunner().invoke(command, ["--json"], catch_exceptions=False)
     (target,) = json.loads(result.stdout)["targets"].values()
     assert (target["built"], target["kept"]) == (0, len(_warm.builds()))
+    subprocess.run([sys.executable, "-c", OPERATIONS], check=True)
