@@ -141,7 +141,7 @@ class CudaArrays(Cupy):
         return self._reduced(self._module.count_nonzero(x, axis=axis), axis, False)
 
     def array_equal(self, x1: Any, x2: Any, *, equal_nan: bool = False) -> bool:
-        x1, x2 = maybe_materialize(x1, x2)
+        x1, x2 = (x.data if isinstance(x, ak.index.Index) else x for x in maybe_materialize(x1, x2))
         if x1.shape != x2.shape:
             return False
         if x1.dtype == x2.dtype and x1.dtype.kind in "biu":

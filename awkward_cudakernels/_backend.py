@@ -151,7 +151,7 @@ def synchronize_cuda(stream: Any = None) -> None:
         stream: a CuPy stream; by default the current one.
 
     Raises:
-        errorflag.DeviceError: a `ValueError` with awkward's text and a note that names the
+        errorflag.DeviceValueError: a `ValueError` with awkward's text and a note that names the
             operation that caused it.
     """
     errorflag.synchronize(stream)

@@ -151,7 +151,7 @@ class _AwkwardCall(Call):
         self.context = None if context is None else ref(context)
         self.operation = None if context is None else context._kwargs.get("name")
 
-    def decorate(self, error: errorflag.DeviceError) -> None:
+    def decorate(self, error: errorflag.DeviceValueError) -> None:
         context = None if self.context is None else self.context()
         if context is not None:
             if context is not ErrorContext.primary():  # else awkward adds the same note by itself
@@ -219,7 +219,7 @@ class HostKernel(_Kernel):
             return None
         try:
             channel.synchronize()
-        except errorflag.DeviceError as error:
+        except errorflag.DeviceValueError as error:
             if error.kernel != self.name:
                 raise  # of something that ran before, outside awkward
             return KernelError(error.message.encode(), error.index, int(channel.attempt[0]))
@@ -234,7 +234,7 @@ class ValidityKernel(DeviceKernel):
         super().__call__(*args)
         try:
             errorflag.synchronize()
-        except errorflag.DeviceError as error:
+        except errorflag.DeviceValueError as error:
             return KernelError(error.message.encode(), error.index, _NO_ATTEMPT)
         return None
 

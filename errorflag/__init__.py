@@ -19,7 +19,7 @@ from ._channel import (
     read_items,
     synchronize,
 )
-from ._errors import Call, DeviceError, call, current_call, eager, is_eager
+from ._errors import Call, DeviceValueError, call, current_call, eager, is_eager
 from ._header import header, header_path
 
 __all__ = [
@@ -27,7 +27,7 @@ __all__ = [
     "PER_THREAD_STREAM",
     "Call",
     "Channel",
-    "DeviceError",
+    "DeviceValueError",
     "call",
     "channel",
     "check",

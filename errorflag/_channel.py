@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from ._errors import Call, DeviceError, add_note
+from ._errors import Call, DeviceValueError, add_note
 
 if TYPE_CHECKING:
     import cupy
@@ -28,7 +28,7 @@ SMALL = 4096
 """Bytes that are read back through a buffer that stays."""
 PER_THREAD_STREAM = 2
 
-Decorate = Callable[[DeviceError], object]
+Decorate = Callable[[DeviceValueError], object]
 
 
 class Named(Protocol):
@@ -54,13 +54,13 @@ class Channel:
     its number, so that two threads may append in either order.
 
     Example:
-        >>> from errorflag import Call, Channel, DeviceError
+        >>> from errorflag import Call, Channel, DeviceValueError
         >>> channel = Channel()
         >>> base = channel.open(Call("my kernel"), ("too small", "too large"), length=10)
         >>> channel.word[0] = base | (7 << 8) | 1  # what a kernel does: element 7, the second message
         >>> channel.synchronize()
         Traceback (most recent call last):
-        errorflag._errors.DeviceError: too large in compiled CUDA code (my kernel)
+        errorflag.DeviceValueError: too large in compiled CUDA code (my kernel)
         at element 7 of 10
     """
 
@@ -110,7 +110,7 @@ class Channel:
         self._dropped_calls = 0
         self._last_dropped = None
 
-    def _error(self, word: int) -> tuple[DeviceError, Decorate | None]:
+    def _error(self, word: int) -> tuple[DeviceValueError, Decorate | None]:
         """The error that a word stands for, and what adds its call's notes."""
         index = (word >> 8) & 0xFF_FFFF_FFFF
         calls = self._dropped_calls
@@ -125,7 +125,7 @@ class Channel:
         if found is None:
             raise RuntimeError(f"errorflag: the word {word:#018x} belongs to no pending launch")
         invocation, (_, call, errors, length) = found
-        exception = DeviceError(call.name, errors[word & 0xFF], index, invocation)
+        exception = DeviceValueError(call.name, errors[word & 0xFF], index, invocation)
         later = calls - 1 - invocation
         add_note(
             exception,
@@ -185,7 +185,9 @@ class DeviceChannel(Channel):
         self.stream = stream
         self._checkpoint: int | None = None  # launches below it are covered by the copy under way
         self._failed = False
-        with cupy.cuda.Device(device):
+        self._cupy_device = cupy.cuda.Device(device)
+        self._several = cupy.cuda.runtime.getDeviceCount() > 1
+        with self._cupy_device:
             self.word = cupy.cuda.alloc(8)
             self._mirror = np.frombuffer(self._alloc_pinned(8), np.uint64, 1)
             self._event = cupy.cuda.Event(disable_timing=True)
@@ -272,12 +274,12 @@ class DeviceChannel(Channel):
         shared = next(n for n in (number + 1, number + 2) if n % RING != failed)
         self._numbers = itertools.repeat(shared)
 
-    def _error(self, word: int) -> tuple[DeviceError, Decorate | None]:
+    def _error(self, word: int) -> tuple[DeviceValueError, Decorate | None]:
         number = word >> 48
         if number >= RING:
             _, call, errors, length = self._graph_records[number - RING]
             index = (word >> 8) & 0xFF_FFFF_FFFF
-            exception = DeviceError(call.name, errors[word & 0xFF], index, number - RING)
+            exception = DeviceValueError(call.name, errors[word & 0xFF], index, number - RING)
             add_note(exception, f"at element {index} of {length}, in a CUDA graph")
             return exception, call.decorate
         if self._failed:
@@ -301,8 +303,11 @@ class DeviceChannel(Channel):
             NumPy arrays of the same shapes and dtypes.
 
         Raises:
-            DeviceError: if a launch of the channel has failed.
+            DeviceValueError: if a launch of the channel has failed.
         """
+        if self._elsewhere():
+            with self._cupy_device:
+                return self.read(*arrays)
         sizes = [array.nbytes for array in arrays]
         ends = list(itertools.accumulate(((size + 15) & ~15 for size in sizes), initial=16))
         buffer = self._pinned(ends[-1])
@@ -329,8 +334,11 @@ class DeviceChannel(Channel):
             positions: non-negative positions in it, at most 255.
 
         Raises:
-            DeviceError: if a launch of the channel has failed.
+            DeviceValueError: if a launch of the channel has failed.
         """
+        if self._elsewhere():
+            with self._cupy_device:
+                return self.items(array, positions)
         small = self._small()
         dtype = array.dtype
         size = dtype.itemsize
@@ -371,13 +379,21 @@ class DeviceChannel(Channel):
             with cupy.cuda.Device(self.device):
                 self._runtime.memcpy(small.address, self.word_pointer, 8, 2)
                 self.settle(small.words.item(0), next(self._numbers))
-        except DeviceError:
+        except DeviceValueError:
             self._runtime.streamSynchronize(0)  # which resets the word; others do not wait for it
             raise
         finally:
             self.stream = stream
 
+    def _elsewhere(self) -> bool:
+        """Whether another device is current: the null stream means that one's."""
+        return self._several and self._runtime.getDevice() != self.device
+
     def synchronize(self) -> None:
+        if self._elsewhere():
+            with self._cupy_device:
+                self.synchronize()
+            return
         small = self._small()
         until = next(self._numbers)
         self._runtime.memcpyAsync(small.address, self.word_pointer, 8, 2, self.stream)
@@ -450,7 +466,7 @@ def synchronize(stream: cupy.cuda.Stream | None = None) -> None:
             are checked too.
 
     Raises:
-        DeviceError: the earliest failing call, in it the lowest element. The stream and all arrays
+        DeviceValueError: the earliest failing call, in it the lowest element. The stream and all arrays
             made before stay usable.
 
     Example:
@@ -466,7 +482,7 @@ def synchronize(stream: cupy.cuda.Stream | None = None) -> None:
         >>> transform(divide, 3, out, np.ones(3), np.array([1.0, 0.0, 4.0]))
         >>> errorflag.synchronize()
         Traceback (most recent call last):
-        errorflag._errors.DeviceError: division by zero in compiled CUDA code (divide)
+        errorflag.DeviceValueError: division by zero in compiled CUDA code (divide)
         at element 1 of 3
         >>> errorflag.synchronize()  # raised once
     """
@@ -484,7 +500,7 @@ def synchronize(stream: cupy.cuda.Stream | None = None) -> None:
         found.synchronize()
 
 
-def drain() -> list[DeviceError]:
+def drain() -> list[DeviceValueError]:
     """Waits for all devices and takes the errors that are pending on any stream; raises none.
 
     For what cannot know the streams, such as a test harness: it looks at those that do not exist
@@ -498,7 +514,7 @@ def drain() -> list[DeviceError]:
         >>> errorflag.drain()
         []
     """
-    errors: list[DeviceError] = []
+    errors: list[DeviceValueError] = []
     with _channels_lock:
         found = [one for one in _channels.values() if one.pending or one._graph_records]
     if found:
@@ -512,7 +528,7 @@ def drain() -> list[DeviceError]:
                 one.settle_finished()
             else:
                 one.synchronize()
-        except DeviceError as error:
+        except DeviceValueError as error:
             errors.append(error)
     return errors
 
@@ -546,7 +562,7 @@ def check() -> None:
     """As `synchronize` of the current stream, but waits only if the outcome of a launch is unknown.
 
     Raises:
-        DeviceError: the earliest failing call, in it the lowest element.
+        DeviceValueError: the earliest failing call, in it the lowest element.
 
     Example:
         >>> import errorflag
@@ -570,7 +586,7 @@ def read(*arrays: Any) -> list[Any]:
         NumPy arrays of the same shapes and dtypes.
 
     Raises:
-        DeviceError: if a launch on the stream has failed.
+        DeviceValueError: if a launch on the stream has failed.
 
     Example:
         >>> import numpy as np
@@ -608,7 +624,7 @@ def read_items(array: Any, positions: Sequence[int]) -> list[Any]:
         positions: non-negative positions in it, at most 255.
 
     Raises:
-        DeviceError: if a launch on the stream has failed.
+        DeviceValueError: if a launch on the stream has failed.
 
     Example:
         >>> import numpy as np

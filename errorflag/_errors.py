@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 
-class DeviceError(ValueError):
-    """An error that a kernel reported.
+class DeviceValueError(ValueError):
+    """An error that a kernel reported: a `ValueError`, and called so, since awkward's users look for that.
 
     Its text is ``f"{message} in compiled CUDA code ({kernel})"``; everything else is in attributes
     and, for people, in notes.
@@ -30,10 +30,12 @@ class DeviceError(ValueError):
         >>> transform(check, 3, np.array([1, 2, 30]))
         >>> try:
         ...     errorflag.synchronize()
-        ... except errorflag.DeviceError as error:
+        ... except errorflag.DeviceValueError as error:
         ...     print(error.message, "in", error.kernel, "at", error.index)
         too large in check at 2
     """
+
+    __module__ = "errorflag"
 
     def __init__(self, kernel: str, message: str, index: int, invocation: int) -> None:
         super().__init__(f"{message} in compiled CUDA code ({kernel})")
@@ -67,7 +69,7 @@ class Call:
 
     __slots__ = ("decorate", "name")
 
-    def __init__(self, name: str, decorate: Callable[[DeviceError], object] | None = None) -> None:
+    def __init__(self, name: str, decorate: Callable[[DeviceValueError], object] | None = None) -> None:
         self.name = name
         self.decorate = decorate
 
@@ -105,7 +107,7 @@ def is_eager() -> bool:
 
 
 @contextmanager
-def call(name: str, decorate: Callable[[DeviceError], object] | None = None) -> Iterator[Call]:
+def call(name: str, decorate: Callable[[DeviceValueError], object] | None = None) -> Iterator[Call]:
     """Makes all launches of the block one kernel call, named `name` in errors.
 
     Nested calls belong to the outermost one.
@@ -122,7 +124,7 @@ def call(name: str, decorate: Callable[[DeviceError], object] | None = None) -> 
         ...     transform(check, 3, np.array([1, 2, 30]))
         >>> errorflag.synchronize()
         Traceback (most recent call last):
-        errorflag._errors.DeviceError: too large in compiled CUDA code (my operation)
+        errorflag.DeviceValueError: too large in compiled CUDA code (my operation)
         at element 2 of 3
     """
     if _local.call is not None:
@@ -151,7 +153,7 @@ def eager() -> Iterator[None]:
         >>> with errorflag.eager():
         ...     transform(check, 3, np.array([1, 2, 30]))
         Traceback (most recent call last):
-        errorflag._errors.DeviceError: too large in compiled CUDA code (check)
+        errorflag.DeviceValueError: too large in compiled CUDA code (check)
         at element 2 of 3
     """
     _local.eager += 1

@@ -12,7 +12,7 @@ and the error is raised when the host next waits anyway, with the position of th
 
 from common import milliseconds, options, show_times
 
-from errorflag import DeviceError
+from errorflag import DeviceValueError
 from primitives import offsets_from, op, segmented_transform, synchronize
 
 LONGEST = 8  # entries of a row, at most: known from how the matrix was made
@@ -79,7 +79,7 @@ def main():
     gather(xp, matrix, rows)
     try:
         synchronize()
-    except DeviceError as error:
+    except DeviceValueError as error:
         print(f"raised by synchronize(): {error}")
         for note in error.__notes__:
             print(f"    {note}")

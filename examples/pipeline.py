@@ -151,7 +151,7 @@ def main():
     lengths = xp.random.randint(0, 20, n // 10)
     offsets = xp.zeros(len(lengths) + 1, "int64")
     xp.cumsum(lengths, out=offsets[1:])
-    pulse = xp.random.exponential(size=int(offsets[-1]))
+    pulse = xp.random.exponential(1.0, size=int(offsets[-1]))
     pipeline = Pipeline(xp, pulse, offsets)
 
     pipeline.run()
@@ -181,7 +181,7 @@ def provoke(pipeline, run):
     run()
     try:
         synchronize()
-    except errorflag.DeviceError as error:
+    except errorflag.DeviceValueError as error:
         print(f"raised by synchronize(): {error}")
         print(f"    {error.__notes__[0]}")
     pipeline.pulse[number] = kept

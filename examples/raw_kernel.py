@@ -66,7 +66,7 @@ def main():
     logarithm(out, again)  # does nothing: what it would read is not complete
     try:
         errorflag.synchronize()
-    except errorflag.DeviceError as error:
+    except errorflag.DeviceValueError as error:
         print(f"raised by synchronize(): {error}")
         print(f"    {error.__notes__[0]}")
     assert not again.any()

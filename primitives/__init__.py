@@ -4,7 +4,7 @@ An `op` is a plain Python function; a primitive runs it over a range, a scan or 
 the GPU for CuPy arrays and on the CPU for NumPy arrays. No primitive waits for the device.
 """
 
-from errorflag import DeviceError, synchronize
+from errorflag import DeviceValueError, synchronize
 
 from ._cache import cache_info
 from ._compilers import CompilerError
@@ -28,8 +28,8 @@ from ._transform import transform
 
 __all__ = [
     "CompilerError",
-    "DeviceError",
     "DeviceFunction",
+    "DeviceValueError",
     "Op",
     "OpError",
     "cache_info",

@@ -180,7 +180,7 @@ def test_an_error_from_outside_is_not_the_next_operation_s(cpu):
         return 1
 
     transform(fail, 1, np.zeros(1))
-    with pytest.raises(errorflag.DeviceError, match=r"from outside in compiled CUDA code \(fail\)"):
+    with pytest.raises(errorflag.DeviceValueError, match=r"from outside in compiled CUDA code \(fail\)"):
         ak.sum(LISTS, axis=1)
     assert ak.sum(LISTS, axis=1).to_list() == [6, 9, 30]
 

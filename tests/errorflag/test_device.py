@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import errorflag
-from errorflag import DeviceError
+from errorflag import DeviceValueError
 from primitives import (
     exclusive_scan,
     inclusive_scan,
@@ -61,7 +61,7 @@ def test_the_lower_of_two_errors_in_1000_runs():
     x, out = cupy.asarray(host), cupy.empty(n)
     for _ in range(1000):
         transform(check, n, out, x)
-        with pytest.raises(DeviceError) as caught:
+        with pytest.raises(DeviceValueError) as caught:
             synchronize()
         assert (caught.value.index, caught.value.message) == (70_001, "negative")
 
@@ -72,7 +72,7 @@ def test_the_third_of_five_calls_is_reported_and_the_others_leave_their_outputs(
         out, x = arrays(bad=4 if number == 2 else None)
         transform(check, 10, out, x)
         outs.append(out)
-    with pytest.raises(DeviceError) as caught:
+    with pytest.raises(DeviceValueError) as caught:
         synchronize()
     assert (caught.value.invocation, caught.value.index) == (2, 4)
     assert outs[0].get().tolist() == outs[1].get().tolist() == [1.0] * 10
@@ -92,7 +92,7 @@ def test_nothing_of_any_primitive_runs_after_an_error():
     run_boundaries(inputs, outs[3])
     segment_ids(offsets, outs[4])
     searchsorted(inputs, inputs, outs[5])
-    with pytest.raises(DeviceError):
+    with pytest.raises(DeviceValueError):
         synchronize()
     for out in outs:
         assert out.get().tolist() == [-7] * 5001
@@ -117,7 +117,7 @@ def test_two_streams_raise_separately():
         transform(check, 10, out2, x2)
     synchronize()
     for stream, index in ((second, 2), (first, 1)):
-        with pytest.raises(DeviceError) as caught:
+        with pytest.raises(DeviceValueError) as caught:
             synchronize(stream)
         assert caught.value.index == index
     synchronize(first)
@@ -133,7 +133,7 @@ def test_200_000_calls_keep_the_list_bounded_and_never_block():
     assert most < 65_536
     out, x = arrays(bad=3)
     transform(check, 10, out, x)
-    with pytest.raises(DeviceError) as caught:
+    with pytest.raises(DeviceValueError) as caught:
         synchronize()
     assert caught.value.index == 3
     assert caught.value.invocation == 200_000
@@ -146,7 +146,7 @@ def test_an_error_long_ago_is_still_the_one_that_is_reported():
     for _ in range(150_000):
         transform(check, 10, out, x)
     assert errorflag.pending_calls() < 65_536
-    with pytest.raises(DeviceError) as caught:
+    with pytest.raises(DeviceValueError) as caught:
         synchronize()
     assert (caught.value.index, caught.value.invocation) == (7, 0)
     assert out.get().tolist() == [-7.0] * 10
@@ -168,7 +168,7 @@ def test_eight_threads_on_eight_streams():
             transform(check, 10, *arrays(bad=number))
             try:
                 synchronize(stream)
-            except DeviceError as error:
+            except DeviceValueError as error:
                 caught[number] = (error.index, error.invocation)
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
@@ -199,13 +199,13 @@ def test_eight_threads_on_one_stream():
     synchronize(stream)
     with stream:
         transform(check, 10, *arrays(bad=5))
-    with pytest.raises(DeviceError) as caught:
+    with pytest.raises(DeviceValueError) as caught:
         synchronize(stream)
     assert caught.value.index == 5
 
 
 def test_eager():
-    with errorflag.eager(), pytest.raises(DeviceError):
+    with errorflag.eager(), pytest.raises(DeviceValueError):
         transform(check, 10, *arrays(bad=2))
 
 
@@ -219,7 +219,7 @@ def test_read_brings_values_and_the_error_in_one_wait():
     big = cupy.arange(100_000)
     assert np.array_equal(errorflag.read(big)[0], np.arange(100_000))
     transform(check, 10, *arrays(bad=2))
-    with pytest.raises(DeviceError):
+    with pytest.raises(DeviceValueError):
         errorflag.read(a)
     assert errorflag.read(b)[0].tolist() == [0, 1, 2]
 
@@ -291,7 +291,7 @@ def test_no_primitive_waits_for_the_device(pending_error):
         flag[0] = 1
         assert held, f"{name} returned only after the stream was free ({took:.3f} s)"
         if pending_error:
-            with pytest.raises(DeviceError):
+            with pytest.raises(DeviceValueError):
                 synchronize()
         else:
             synchronize()
@@ -338,7 +338,7 @@ extern "C" __global__ void root(unsigned long long* word, unsigned long long bas
     channel = errorflag.channel(x.device.id, cupy.cuda.get_current_stream().ptr)
     base = channel.open(errorflag.Call("root"), ("negative radicand",), 4)
     kernel((1,), (32,), (np.uint64(channel.word_pointer), np.int64(base), x, out, np.int32(4)))
-    with pytest.raises(DeviceError) as caught:
+    with pytest.raises(DeviceValueError) as caught:
         synchronize()
     assert (caught.value.message, caught.value.index) == ("negative radicand", 2)
     assert out.get().tolist() == [2, 3, 0, 0]
@@ -376,7 +376,7 @@ def test_a_graph_replays_and_its_errors_are_told_every_time():
             for _ in range(70_000 if bad == 7 else 1):  # other launches come and go
                 transform(_count_op, 1, counts)
             graph.launch(stream)
-            with pytest.raises(DeviceError) as caught:
+            with pytest.raises(DeviceValueError) as caught:
                 synchronize()
             assert (caught.value.kernel, caught.value.index) == ("check", bad)
             x[bad] = 1
@@ -422,11 +422,11 @@ def test_two_devices():
         bad, good = arrays(bad=6), arrays()
     transform(check, 10, *bad)  # runs where its arrays are, whatever the current device is
     transform(check, 10, *arrays(bad=3))
-    with pytest.raises(DeviceError) as caught:
+    with pytest.raises(DeviceValueError) as caught:
         synchronize()
     assert caught.value.index == 3
     with cupy.cuda.Device(1):
-        with pytest.raises(DeviceError) as caught:
+        with pytest.raises(DeviceValueError) as caught:
             synchronize()
         assert caught.value.index == 6
     with pytest.raises(TypeError, match="all arrays of a call must be in one place"):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import errorflag
-from errorflag import NO_ERROR, Channel, DeviceError
+from errorflag import NO_ERROR, Channel, DeviceValueError
 from primitives import op, synchronize, transform
 
 
@@ -37,7 +37,7 @@ def test_word_layout():
     channel = Channel()
     base = channel.open(errorflag.Call("f"), ("a", "b"), 10)
     assert base & 0xFFFF_FFFF_FFFF == 0
-    with pytest.raises(DeviceError) as caught:
+    with pytest.raises(DeviceValueError) as caught:
         channel.settle(base | (5 << 8) | 1, 2)
     assert (caught.value.kernel, caught.value.message, caught.value.index) == ("f", "b", 5)
 
@@ -48,7 +48,7 @@ def test_the_third_of_five_calls_is_reported_and_the_others_leave_their_outputs(
         out, x = arrays(bad=4 if number == 2 else None)
         transform(check, 10, out, x)
         outs.append(out)
-    with pytest.raises(DeviceError) as caught:
+    with pytest.raises(DeviceValueError) as caught:
         synchronize()
     assert (caught.value.invocation, caught.value.index) == (2, 4)
     assert outs[0].tolist() == outs[1].tolist() == [1.0] * 10
@@ -67,7 +67,7 @@ def test_the_text_is_the_legacy_one_and_the_rest_is_in_notes():
 
 def test_an_error_is_raised_once_and_work_goes_on():
     transform(check, 10, *arrays(bad=0))
-    with pytest.raises(DeviceError):
+    with pytest.raises(DeviceValueError):
         synchronize()
     synchronize()
     out, x = arrays()
@@ -82,7 +82,7 @@ def test_launches_of_one_call_share_its_name_and_place():
         transform(check, 10, *arrays())
         with errorflag.call("inner name is not used"):
             transform(check, 10, *arrays(bad=2))
-    with pytest.raises(DeviceError) as caught:
+    with pytest.raises(DeviceValueError) as caught:
         synchronize()
     assert caught.value.kernel == "whole operation"
     assert caught.value.invocation == 1
@@ -91,7 +91,7 @@ def test_launches_of_one_call_share_its_name_and_place():
 def test_a_call_can_decorate_its_error():
     with errorflag.call("decorated", lambda error: error.__notes__.append("more")):
         transform(check, 10, *arrays(bad=2))
-    with pytest.raises(DeviceError) as caught:
+    with pytest.raises(DeviceValueError) as caught:
         synchronize()
     assert caught.value.__notes__[-1] == "more"
 
@@ -99,7 +99,7 @@ def test_a_call_can_decorate_its_error():
 def test_eager_raises_at_the_call():
     with errorflag.eager():
         transform(check, 10, *arrays())
-        with pytest.raises(DeviceError):
+        with pytest.raises(DeviceValueError):
             transform(check, 10, *arrays(bad=2))
         assert errorflag.is_eager()
     assert not errorflag.is_eager()
@@ -112,7 +112,7 @@ def test_pending_list_is_bounded_without_synchronizing():
         transform(check, 10, out, x)
         assert errorflag.pending_calls() <= 2048
     transform(check, 10, *arrays(bad=1))
-    with pytest.raises(DeviceError) as caught:
+    with pytest.raises(DeviceValueError) as caught:
         synchronize()
     assert caught.value.invocation == 20_000
     assert errorflag.pending_calls() == 0
@@ -124,7 +124,7 @@ def test_numbers_wrap_around_without_confusion():
     for _ in range(70_000):
         base = channel.open(call, ("e",), 1)
     channel.word[0] = base
-    with pytest.raises(DeviceError):
+    with pytest.raises(DeviceValueError):
         channel.synchronize()
     assert int(channel.word[0]) == NO_ERROR
 
@@ -137,7 +137,7 @@ def test_threads_have_their_own_channels():
             transform(check, 10, *arrays(bad=number if repetition == 49 else None))
         try:
             synchronize()
-        except DeviceError as error:
+        except DeviceValueError as error:
             caught[number] = (error.index, error.invocation)
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
@@ -152,13 +152,13 @@ def test_threads_have_their_own_channels():
 def test_read_of_host_arrays_raises_too():
     out, x = arrays(bad=1)
     transform(check, 10, out, x)
-    with pytest.raises(DeviceError):
+    with pytest.raises(DeviceValueError):
         errorflag.read(out)
     assert errorflag.read(x)[0] is x
 
 
 def test_the_exception_survives_pickling():
-    error = DeviceError("kernel", "message", 3, 1)
+    error = DeviceValueError("kernel", "message", 3, 1)
     error.__notes__ = ["note"]
     copy = pickle.loads(pickle.dumps(error))
     assert (copy.kernel, copy.message, copy.index, copy.invocation) == ("kernel", "message", 3, 1)

@@ -63,7 +63,7 @@ def test_the_test_that_left_an_error_is_the_one_that_fails(run) -> None:
 
         def test_raises_its_own():
             fail_on_the_device()
-            with pytest.raises(errorflag.DeviceError):
+            with pytest.raises(errorflag.DeviceValueError):
                 errorflag.synchronize()
 
         def test_fails_and_leaves_one():

@@ -79,7 +79,7 @@ def validity(starts, stops, lencontent):
 def test_an_error_of_a_call_outside_awkward():
     validity([0, 3, 4], [3, 3, 9], 5)
     validity([0], [1], 5)
-    with pytest.raises(errorflag.DeviceError) as caught:
+    with pytest.raises(errorflag.DeviceValueError) as caught:
         errorflag.synchronize()
     error = caught.value
     assert str(error) == "stop[i] > len(content) in compiled CUDA code (awkward_ListArray_validity)"
@@ -88,7 +88,7 @@ def test_an_error_of_a_call_outside_awkward():
 
 
 def test_eager():
-    with errorflag.eager(), pytest.raises(errorflag.DeviceError):
+    with errorflag.eager(), pytest.raises(errorflag.DeviceValueError):
         validity([1], [0], 5)
 
 
@@ -98,7 +98,7 @@ def test_nothing_runs_after_an_error():
     out = cupy.full(3, -7)
     validity([1], [0], 5)
     legacy_cu.kernels()["awkward_IndexedArray_fill_count"](out, 0, 3, 0)
-    with pytest.raises(errorflag.DeviceError):
+    with pytest.raises(errorflag.DeviceValueError):
         errorflag.synchronize()
     assert out.tolist() == [-7, -7, -7]
     legacy_cu.kernels()["awkward_IndexedArray_fill_count"](out, 0, 3, 0)
@@ -114,7 +114,7 @@ def test_streams_have_errors_of_their_own():
     with second:
         validity([0], [1], 5)
     errorflag.synchronize(second)
-    with pytest.raises(errorflag.DeviceError):
+    with pytest.raises(errorflag.DeviceValueError):
         errorflag.synchronize(first)
 
 

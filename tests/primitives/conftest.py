@@ -20,7 +20,7 @@ def xp(request):
     yield module
     try:
         errorflag.synchronize()
-    except errorflag.DeviceError as error:
+    except errorflag.DeviceValueError as error:
         pytest.fail(f"the test left an error behind: {error}")
 
 

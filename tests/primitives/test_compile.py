@@ -192,7 +192,7 @@ def test_one_dtype(case, arch):
 def test_all_primitives_are_here():
     """By name, and by the templates that they launch."""
     helpers = {
-        "DeviceError", "DeviceFunction", "Op", "OpError", "CompilerError", "cache_info",
+        "DeviceValueError", "DeviceFunction", "Op", "OpError", "CompilerError", "cache_info",
         "device_function", "float_bits", "load_int64", "lower_bound", "op", "order_of", "scalar_of",
         "scratch", "store_int64", "synchronize", "upper_bound",
     }  # fmt: skip

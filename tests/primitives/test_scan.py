@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from primitives import (
-    DeviceError,
+    DeviceValueError,
     exclusive_scan,
     inclusive_scan,
     offsets_from,
@@ -98,7 +98,7 @@ def test_error_of_a_scan(xp):
     offsets = xp.zeros(10_001, np.int64)
     for _ in range(5):
         offsets_from((counts, xp.asarray(x)), 10_000, offsets)
-        with pytest.raises(DeviceError) as caught:
+        with pytest.raises(DeviceValueError) as caught:
             synchronize()
         assert (caught.value.message, caught.value.index) == ("negative count", 4321)
 
@@ -112,7 +112,7 @@ def test_error_of_the_second_op_has_its_own_message(xp):
 
     x, out = xp.ones(100, np.int64), xp.zeros(50, np.int64)
     scan(100, (counts, x), (emit, out, 50))
-    with pytest.raises(DeviceError, match="^full in compiled") as caught:
+    with pytest.raises(DeviceValueError, match="^full in compiled") as caught:
         synchronize()
     assert caught.value.index == 50
 

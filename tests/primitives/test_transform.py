@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from primitives import DeviceError, OpError, device_function, op, scalar_of, synchronize, transform
+from primitives import DeviceValueError, OpError, device_function, op, scalar_of, synchronize, transform
 
 SIZES = [0, 1, 255, 256, 257, 1_048_577]
 DTYPES = "?bBhHiIlLfdFD"
@@ -113,7 +113,7 @@ def test_reports_the_lowest_element(xp):
     x, out = xp.asarray(x), xp.empty(100_000)
     for _ in range(20):
         transform(guarded, 100_000, out, x, 2)
-        with pytest.raises(DeviceError) as caught:
+        with pytest.raises(DeviceValueError) as caught:
             synchronize()
         assert str(caught.value) == "too large in compiled CUDA code (guarded)"
         assert (caught.value.message, caught.value.kernel) == ("too large", "guarded")
@@ -127,7 +127,7 @@ def test_reports_another_element_if_told(xp):
             return 1, x[i], i // 10
 
     transform(check, 100, xp.asarray(np.arange(100) == 57))
-    with pytest.raises(DeviceError) as caught:
+    with pytest.raises(DeviceValueError) as caught:
         synchronize()
     assert caught.value.index == 5
 
@@ -144,7 +144,7 @@ def test_codes_that_are_computed(xp):
     transform(check, 3, xp.asarray(np.array([0, 0, 0])))
     synchronize()
     transform(check, 3, xp.asarray(np.array([0, 2, 1])))
-    with pytest.raises(DeviceError, match="^two in"):
+    with pytest.raises(DeviceValueError, match="^two in"):
         synchronize()
 
 
@@ -306,7 +306,7 @@ def test_a_number_in_memory_is_read_when_the_op_runs(xp, to_numpy):
     total = xp.zeros(1, np.int64)
     transform(copy, 1, total, xp.asarray([42]))
     out = xp.zeros(3, np.int64)
-    with pytest.raises(DeviceError, match="too large"):
+    with pytest.raises(DeviceValueError, match="too large"):
         transform(guarded, 3, out, xp.asarray([1, 2, 43]), scalar_of(total))
         synchronize()
     with pytest.raises(ValueError, match="one element; this one has 3"):
