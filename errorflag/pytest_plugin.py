@@ -321,7 +321,8 @@ class Checks:
             message = f"the test left a device error behind: {text}"
             if raised is None or isinstance(raised, pytest.skip.Exception):
                 pytest.fail(message, pytrace=False)
-            add_note(raised, message)
+            else:
+                add_note(raised, message)
 
     def end(self, item: pytest.Item, reason: str, raised: BaseException | None) -> None:
         """Nothing more can be tested in this process."""
@@ -330,7 +331,8 @@ class Checks:
             item.session.shouldfail = f"no CUDA call can succeed any more: {reason}"
             if raised is None:
                 pytest.fail(reason, pytrace=False)
-            add_note(raised, reason)
+            else:
+                add_note(raised, reason)
             return
         if raised is not None:
             shown = item.repr_failure(pytest.ExceptionInfo.from_exception(raised))
