@@ -24,8 +24,10 @@ SUFFIX = re.compile(r" \(in compiled code: .*?\)(?=\n|$)")
 """What awkward adds to the errors of its compiled kernels: where in its C++ sources they are."""
 
 
-POISONS = (0xA5, 0x5A)
-GUARD = 32
+POISONS = (5, 9)
+"""What memory holds that nobody has written: numbers that, taken for an index, lead no farther than
+into a guard zone."""
+GUARD = 64
 """Elements around every array that no kernel may touch."""
 
 
@@ -135,11 +137,9 @@ def problems(
                 actual = outcome(function, *arrays)
             lines += [f"{name} writes outside of its arrays" for name in trespassers]
     if expected.error is not None or actual.error is not None:
-        if backend == "cuda" and expected.in_kernel and actual.exception is not None:
-            same = getattr(actual.exception, "message", actual.error) in expected.error
-        else:
-            same = expected.error == actual.error
-        return lines if same else [*lines, f"error {_said(actual)}, not {_said(expected)}"]
+        if not (_same_on_device if backend == "cuda" else _same)(expected, actual):
+            lines.append(f"error {_said(actual)}, not {_said(expected)}")
+        return lines
     if actual.type != expected.type:
         lines.append(f"type {actual.type}, not {expected.type}")
     if backend == "cpu" and actual.form != expected.form:
@@ -147,6 +147,20 @@ def problems(
     if not _close(expected.value, actual.value, tolerance):
         lines.append(f"value {actual.value}, not {expected.value}")
     return lines
+
+
+def _same(expected: Outcome, actual: Outcome) -> bool:
+    return expected.error == actual.error
+
+
+def _same_on_device(expected: Outcome, actual: Outcome) -> bool:
+    """Whether errors are the same but for what differs on the device: when a kernel's error surfaces, no
+    slice is there to be named any more; CuPy has words of its own for the errors of array functions."""
+    if expected.exception is None or actual.exception is None:
+        return False
+    if expected.in_kernel:
+        return getattr(actual.exception, "message", str(actual.exception)) in str(expected.exception)
+    return type(expected.exception) is type(actual.exception)
 
 
 def _expected(function: Callable[..., Any], arrays: tuple[ak.Array, ...]) -> Outcome:
@@ -171,14 +185,13 @@ def guarded(poison: int) -> Iterator[list[str]]:
 
     def with_guards(call: Callable[..., Any]) -> Callable[..., Any]:
         def guarded_call(self: Any, *args: Any) -> Any:
-            blocks: list[tuple[np.ndarray, np.ndarray, int]] = []
+            blocks: list[tuple[np.ndarray, np.ndarray]] = []
             given = [_with_guards(x, poison, blocks) if type(x) is np.ndarray else x for x in args]
             result = call(self, *given)
-            for original, whole, edge in blocks:
-                zones = np.concatenate([whole[:edge], whole[len(whole) - edge :]])
-                if not (zones == poison).all():
+            for original, whole in blocks:
+                inside = whole[GUARD:-GUARD]
+                if not (_is(whole[:GUARD], poison) and _is(whole[-GUARD:], poison)):
                     trespassers.append(self.key[0])
-                inside = whole[edge : len(whole) - edge].view(original.dtype)
                 if original.flags.writeable and original.tobytes() != inside.tobytes():
                     original[...] = inside
             return result
@@ -186,10 +199,7 @@ def guarded(poison: int) -> Iterator[list[str]]:
         return guarded_call
 
     def empty(self: Any, shape: Any, *, dtype: Any = None) -> Any:
-        new = np.empty(shape, dtype)
-        if new.dtype.kind != "O":
-            new.reshape(-1).view(np.uint8)[...] = poison
-        return new
+        return _full(shape, np.dtype(dtype), poison)
 
     calls = NumpyKernel.__call__, HostKernel.__call__
     NumpyKernel.__call__, HostKernel.__call__ = map(with_guards, calls)  # type: ignore[method-assign]
@@ -201,16 +211,22 @@ def guarded(poison: int) -> Iterator[list[str]]:
         del Numpy.empty
 
 
+def _full(shape: Any, dtype: np.dtype, poison: int) -> np.ndarray:
+    return np.full(shape, poison, "i8" if dtype.kind in "mM" else dtype).view(dtype)
+
+
+def _is(array: np.ndarray, poison: int) -> bool:
+    return array.tobytes() == _full(array.shape, array.dtype, poison).tobytes()
+
+
 def _with_guards(array: np.ndarray, poison: int, blocks: list[Any]) -> np.ndarray:
     """A copy of an array between guard zones; itself if it is none that kernels take."""
     if array.ndim != 1 or not array.flags.c_contiguous:
         return array
-    edge = GUARD * array.itemsize
-    whole = np.full(array.nbytes + 2 * edge, poison, np.uint8)
-    inside = whole[edge : edge + array.nbytes].view(array.dtype)
-    inside[...] = array
-    blocks.append((array, whole, edge))
-    return inside
+    whole = _full(len(array) + 2 * GUARD, array.dtype, poison)
+    whole[GUARD:-GUARD] = array
+    blocks.append((array, whole))
+    return whole[GUARD:-GUARD]
 
 
 def _said(found: Outcome) -> str:
