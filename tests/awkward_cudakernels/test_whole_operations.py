@@ -164,6 +164,51 @@ def test_pointers_to_the_indexes_of_combinations(backend, n, replacement):
         same(lambda a: ak.combinations(a, n, replacement=replacement, axis=1), array, backend=backend)
 
 
+# Many lists, and long ones
+
+
+def many(dtype):
+    rng = np.random.default_rng(20260)
+    counts = rng.poisson(3, 20_000)
+    counts[[7, 12_345]] = 30_000, 5_000
+    values = rng.integers(-1000, 1000, counts.sum())
+    return ak.unflatten((values if dtype == "int64" else values / 8).astype(dtype), counts)
+
+
+MANY = {
+    "sum": lambda a: ak.sum(a, axis=-1),
+    "sum of all": lambda a: ak.sum(a, axis=None),
+    "sum across lists": lambda a: ak.sum(a[:, :50], axis=0),
+    "max": lambda a: ak.max(a, axis=-1),
+    "argmin": lambda a: ak.argmin(a, axis=-1, keepdims=True),
+    "argmax across lists": lambda a: ak.argmax(a[:, :50], axis=0),
+    "std": lambda a: ak.std(a, axis=-1),
+    "sort": lambda a: ak.sort(a, axis=-1),
+    "argsort": lambda a: ak.argsort(a, axis=-1, ascending=False),
+    "sort across lists": lambda a: ak.sort(a[:200, :5], axis=0),
+    "integer": lambda a: a[ak.num(a) > 1][:, 1],
+    "range": lambda a: a[:, 5:0:-2],
+    "mask": lambda a: a[a > 0],
+    "masked": lambda a: ak.drop_none(ak.mask(a, a > 0)),
+    "leading": lambda a: a[ak.argmax(a, axis=-1, keepdims=True)],
+    "combinations": lambda a: ak.combinations(a[:, :8], 3),
+    "cartesian": lambda a: ak.cartesian([a[:, :4], a[:, :3]]),
+    "pad and fill": lambda a: ak.fill_none(ak.pad_none(a[:, :9], 4, clip=True), 0),
+    "concatenate": lambda a: ak.concatenate([a, a[::-1]], axis=1),
+    "flatten and unflatten": lambda a: ak.unflatten(ak.flatten(a), ak.num(a)),
+    "broadcast": lambda a: a + ak.firsts(a),
+    "run lengths": lambda a: ak.run_lengths(ak.sort(a // 64)),
+    "carry": lambda a: ak.to_packed(a[ak.local_index(a, axis=0) % 3 == 0]),
+}
+
+
+@backends
+@pytest.mark.parametrize("dtype", ["int64", "float32"])
+@pytest.mark.parametrize("name", MANY)
+def test_many_lists(backend, dtype, name):
+    same(MANY[name], many(dtype), backend=backend, tolerance=1e-6)
+
+
 # Errors
 
 
