@@ -31,6 +31,10 @@ GUARD = 64
 """Elements around every array that no kernel may touch."""
 
 
+reached: set[tuple[Any, ...]] = set()
+"""The keys of this project's kernels that have run on the host."""
+
+
 class Undefined(Exception):
     """What awkward's own kernels do depends on memory that they do not own, or have not written."""
 
@@ -185,6 +189,8 @@ def guarded(poison: int) -> Iterator[list[str]]:
 
     def with_guards(call: Callable[..., Any]) -> Callable[..., Any]:
         def guarded_call(self: Any, *args: Any) -> Any:
+            if isinstance(self, HostKernel):
+                reached.add(self.key)
             blocks: list[tuple[np.ndarray, np.ndarray]] = []
             given = [_with_guards(x, poison, blocks) if type(x) is np.ndarray else x for x in args]
             result = call(self, *given)
@@ -192,7 +198,7 @@ def guarded(poison: int) -> Iterator[list[str]]:
                 inside = whole[GUARD:-GUARD]
                 if not (_is(whole[:GUARD], poison) and _is(whole[-GUARD:], poison)):
                     trespassers.append(self.key[0])
-                if original.flags.writeable and original.tobytes() != inside.tobytes():
+                if original.tobytes() != inside.tobytes():
                     original[...] = inside
             return result
 

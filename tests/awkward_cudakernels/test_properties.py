@@ -28,7 +28,7 @@ from layouts import (
     an_array,
     choices,
 )
-from operations import Undefined, problems
+from operations import Undefined, problems, reached
 
 EXAMPLES = os.environ.get("AWKWARD_CUDAKERNELS_EXAMPLES")
 SETTINGS = settings(
@@ -644,6 +644,14 @@ def to_numpy(draw: Choices) -> Case:
         return ak.to_numpy(ak.to_backend(array, "cpu"), allow_missing=False)
 
     return Case(converted, (plain(draw),))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def coverage():
+    """Prints how many kernels were reached; ``pytest -s`` shows it."""
+    yield
+    families = {key[0] for key in reached}
+    print(f"\nreached on the host: {len(families)} families, {len(reached)} specializations")
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # NumPy's, of NaN and overflow
