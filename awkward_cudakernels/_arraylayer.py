@@ -3,30 +3,31 @@
 `CudaArrays` takes the place of awkward's `Cupy` nplike while the backend is registered. Its rules:
 
 - what the host must know (a length, a truth value) costs one wait, and the error word rides along, so
-  that errors surface there by themselves; the ends of an index, which awkward asks for again and again,
-  are read once;
-- scalars are passed to kernels as scalars, never as arrays on the device;
+  that errors surface there by themselves;
+- scalars are passed to kernels as scalars, never as arrays on the device; small arrays of the host's
+  are copied without waiting;
+- an index beyond its array reads nothing, and one that a user has given is an error, which CuPy does
+  not look for;
 - arrays are not printed for an error that has not happened.
+
+What awkward's classes do with these arrays is in `_classes`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from math import prod
 from typing import Any
-from weakref import ref
 
 import awkward as ak
-import awkward._connect.numpy
-import awkward._slicing
 import numpy as np
-from awkward._nplikes import to_nplike as awkward_to_nplike
 from awkward._nplikes.array_like import maybe_materialize
 from awkward._nplikes.cupy import Cupy
-from awkward._nplikes.virtual import VirtualNDArray
 
 import errorflag
-from primitives import op, scan, segmented_transform, select
+from primitives import op, scan, segmented_transform, select, transform
+
+SMALL = 1 << 16
+"""Bytes that the driver takes from pageable memory at once, without waiting for the stream."""
 
 
 def to_host(array: Any) -> np.ndarray:
@@ -35,6 +36,14 @@ def to_host(array: Any) -> np.ndarray:
         array = array.copy(order="C")
     result: np.ndarray = errorflag.read(array)[0]
     return result
+
+
+def _on_host(values: Any, dtype: Any) -> np.ndarray | None:
+    """Numbers as a contiguous array of a dtype that CuPy has too; None if they are not."""
+    if type(values) is list and not all(isinstance(x, (int, float, np.generic)) for x in values):
+        return None
+    array = np.asarray(values, dtype, order="C")
+    return array if array.dtype.kind in "biufc" and array.dtype.isnative else None
 
 
 def to_scalar(value: Any) -> Any:
@@ -57,8 +66,46 @@ def store_repeat_offset(i, before, after, offsets):
 
 
 @op
-def repeat_index(segment, position, local, indexes):
-    indexes[position] = segment
+def repeat_element(segment, position, local, out, x):
+    out[position] = x[segment]
+
+
+@op
+def take(i, out, x, indexes, n):
+    j = indexes[i]
+    if j < 0:
+        j += n
+    out[i] = x[j] if 0 <= j < n else 0
+
+
+@op
+def take_row(i, out, x, indexes, n, width):
+    j = indexes[i // width]
+    if j < 0:
+        j += n
+    out[i] = x[j * width + i % width] if 0 <= j < n else 0
+
+
+@op(errors=("index out of bounds",))
+def within(i, indexes, n):
+    j = indexes[i]
+    if j < -n or j >= n:
+        return 1
+
+
+@op
+def element(i, value, x):
+    value[0] = x[i]
+
+
+@op
+def store_after(i, before, after, out):
+    out[i] = after
+
+
+@op
+def number_of_range(i, out, start, step):
+    out[i] = start + i * step
 
 
 @op
@@ -76,6 +123,37 @@ def only_total(i, before, after):
     pass
 
 
+def check_bounds(indexes: Any, n: int) -> None:
+    """Reports an index that no array of `n` elements has; negative ones count from the end."""
+    transform(within, indexes.shape[0], indexes, n)
+
+
+def gather(array: Any, indexes: Any) -> Any:
+    """``array[indexes]``; negative ones count from the end, and out of bounds is 0.
+
+    That is no error here: awkward also carries by indexes that it has written in part. What its users
+    give is checked where it comes in.
+
+    Args:
+        array: of CuPy, with at least one dimension.
+        indexes: integers in a CuPy array of one dimension, contiguous.
+    """
+    if array.dtype.char == "e":  # which no op can use
+        return gather(array.view(np.uint16), indexes).view(array.dtype)
+    n = indexes.shape[0]
+    out = type(array)((n, *array.shape[1:]), array.dtype)
+    if array.ndim == 1 and array._c_contiguous:
+        transform(take, n, out, array, indexes, array.shape[0])
+        return out
+    width = prod(array.shape[1:])
+    if width == 0:
+        check_bounds(indexes, array.shape[0])
+        return out
+    rows = array if array._c_contiguous else array.copy(order="C")
+    transform(take_row, n * width, out, rows, indexes, rows.shape[0], width)
+    return out
+
+
 class CudaArrays(Cupy):
     """The array layer of the registered CUDA backend."""
 
@@ -84,7 +162,34 @@ class CudaArrays(Cupy):
     is_eager = True  # type: ignore[misc]
 
     def index_as_shape_item(self, x1: Any) -> int:
-        return int(to_scalar(x1))
+        return x1 if type(x1) is int else int(to_scalar(x1))
+
+    def asarray(self, obj: Any, *, dtype: Any = None, copy: bool | None = None) -> Any:
+        kind = type(obj)
+        if kind is list or kind is np.ndarray or isinstance(obj, (int, float, np.generic)):
+            host = _on_host(obj, dtype)
+            if host is not None and host.nbytes <= SMALL:
+                return self._uploaded(host)
+        return super().asarray(obj, dtype=dtype, copy=copy)
+
+    def _uploaded(self, host: np.ndarray) -> Any:
+        """A copy of a small array, without waiting for the device."""
+        out = self._module.ndarray(host.shape, host.dtype)
+        if host.nbytes:
+            cuda = self._module.cuda
+            address = host.__array_interface__["data"][0]
+            stream = cuda.get_current_stream().ptr
+            cuda.runtime.memcpyAsync(out.data.ptr, address, host.nbytes, 1, stream)
+        return out
+
+    def arange(self, start: Any, stop: Any = None, step: Any = 1, *, dtype: Any = None) -> Any:
+        if stop is None:
+            start, stop = 0, start
+        if type(start) is int and type(stop) is int and type(step) is int and step and dtype == np.int64:
+            out = self._module.ndarray(max(0, -((start - stop) // step)), dtype)
+            transform(number_of_range, out.shape[0], out, start, step)
+            return out
+        return super().arange(start, stop, step, dtype=dtype)
 
     def _reduced(self, out: Any, axis: Any, keepdims: bool) -> Any:
         """A complete reduction as NumPy gives it: a scalar of the array's type."""
@@ -172,6 +277,21 @@ class CudaArrays(Cupy):
     def full_like(self, x: Any, fill_value: Any, *, dtype: Any = None) -> Any:
         return self.full(x.shape, fill_value, dtype=dtype or x.dtype)
 
+    def cumsum(self, x: Any, *, axis: int | None = None, maybe_out: Any = None) -> Any:
+        (x,) = maybe_materialize(x)
+        kind = x.dtype.kind
+        dtype = np.dtype(np.uint64 if kind == "u" else np.int64)
+        out = maybe_out
+        if x.ndim != 1 or kind not in "biu" or not x._c_contiguous:
+            return self._module.cumsum(x, axis=axis, out=out)
+        if out is None:
+            out = self._module.ndarray(x.shape, dtype)
+        elif out.dtype != dtype or out.shape != x.shape or not out._c_contiguous:
+            return self._module.cumsum(x, axis=axis, out=out)
+        counted = "count" if x.dtype.itemsize < 4 else dtype.name  # small numbers cannot wrap
+        scan(x.shape[0], (element, x), (store_after, out), dtype=counted)
+        return out
+
     def nonzero(self, x: Any) -> tuple[Any, ...]:
         (x,) = maybe_materialize(x)
         if x.ndim != 1 or not x.flags.c_contiguous or x.dtype.kind not in "biuf":
@@ -200,9 +320,11 @@ class CudaArrays(Cupy):
         offsets = self._module.empty(n + 1, np.int64)
         scan(n, (repeat_count, repeats), (store_repeat_offset, offsets), total=total)
         length = to_scalar(total)
-        indexes = self._module.empty(length, np.int64)
-        segmented_transform(offsets, length, repeat_index, indexes, segments=n)
-        return x[indexes]
+        if x.dtype.char == "e":  # which no op can use
+            return self.repeat(x.view(np.uint16), repeats).view(x.dtype)
+        out = self._module.ndarray(length, x.dtype)
+        segmented_transform(offsets, length, repeat_element, out, x, segments=n)
+        return out
 
     def apply_ufunc(
         self, ufunc: Any, method: str, args: list[Any], kwargs: dict[str, Any] | None = None
@@ -222,112 +344,3 @@ class CudaArrays(Cupy):
             ],
             **(kwargs or {}),
         )
-
-
-known_ends: dict[int, ref[Any]] = {}
-"""Indexes whose first and last element the host has read, by the identity of their arrays."""
-
-
-def forget_ends(array: Any) -> None:
-    """Called for every array that a kernel writes: what the host knows of it is no longer true."""
-    reference = known_ends.pop(id(array), None)
-    index = None if reference is None else reference()
-    if index is not None:
-        del index._ends
-
-
-def getitem_of_index(original: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """`Index.__getitem__` that reads elements from the device in one wait, its ends only once."""
-
-    def __getitem__(self: Any, where: Any) -> Any:
-        data = self._data
-        if (
-            type(self._nplike) is not CudaArrays
-            or not isinstance(where, (int, np.integer))
-            or type(data) is VirtualNDArray
-        ):
-            return original(self, where)
-        length = data.shape[0]
-        position = where + length if where < 0 else where
-        if not 0 <= position < length:
-            return original(self, where)  # the error of an array
-        last = length - 1
-        if 0 < position < last:
-            return errorflag.read_items(data, (int(position),))[0]
-        try:
-            ends = self._ends
-        except AttributeError:
-            ends = self._ends = errorflag.read_items(data, (0, last) if last else (0,))
-            key = id(data)
-            known_ends[key] = ref(self, lambda _: known_ends.pop(key, None))
-        return ends[0] if position == 0 else ends[1]
-
-    return __getitem__
-
-
-def setitem_of_index(original: Callable[[Any, Any, Any], None]) -> Callable[[Any, Any, Any], None]:
-    """`Index.__setitem__`, after which its ends are read again."""
-
-    def __setitem__(self: Any, where: Any, what: Any) -> None:
-        original(self, where, what)
-        forget_ends(self._data)
-
-    return __setitem__
-
-
-def to_nplike(array: Any, nplike: Any, *, from_nplike: Any = None) -> Any:
-    """awkward's `to_nplike`, whose copies to the host carry the error word along."""
-    if Cupy.is_own_array(array) and type(array) is not VirtualNDArray and not isinstance(nplike, Cupy):
-        if nplike.known_data:
-            return nplike.asarray(to_host(array))
-    return awkward_to_nplike(array, nplike, from_nplike=from_nplike)
-
-
-def checked(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that shows values, which must not be the garbage of a failed kernel."""
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        errorflag.check()
-        return function(*args, **kwargs)
-
-    return call
-
-
-def getitem_at(original: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """`NumpyArray._getitem_at`: a single value that leaves an array is one that the host looks at."""
-
-    def _getitem_at(self: Any, where: Any) -> Any:
-        out = original(self, where)
-        if type(self._backend.nplike) is CudaArrays and not getattr(out, "ndim", 1):
-            errorflag.check()
-        return out
-
-    return _getitem_at
-
-
-@contextmanager
-def installed() -> Iterator[None]:
-    """Inside, awkward's CUDA arrays use this layer."""
-    nplike = Cupy.instance()
-    replaced: list[tuple[Any, str, Any]] = [
-        (ak.index.Index, "__getitem__", getitem_of_index(ak.index.Index.__getitem__)),
-        (ak.index.Index, "__setitem__", setitem_of_index(ak.index.Index.__setitem__)),
-    ]
-    numpyarray = ak.contents.NumpyArray
-    replaced.append((numpyarray, "_getitem_at", getitem_at(numpyarray._getitem_at)))
-    for module in (ak._slicing, ak._connect.numpy, ak.index, ak.contents.content, ak.contents.numpyarray):
-        replaced.append((module, "to_nplike", to_nplike))
-    for name in ("highlevel_array_show_rows", "prettyprint_valuestr"):
-        replaced.append((ak.highlevel, name, checked(getattr(ak.highlevel, name))))
-    for owner, name in ((ak.contents.content.Content, "to_list"), (ak.record.Record, "to_list")):
-        replaced.append((owner, name, checked(getattr(owner, name))))
-    originals = [(owner, name, getattr(owner, name)) for owner, name, _ in replaced]
-    nplike.__class__ = CudaArrays
-    for owner, name, ours in replaced:
-        setattr(owner, name, ours)
-    try:
-        yield
-    finally:
-        nplike.__class__ = Cupy
-        for owner, name, theirs in originals:
-            setattr(owner, name, theirs)

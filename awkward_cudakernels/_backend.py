@@ -10,10 +10,11 @@ from typing import Any
 import awkward._connect.cuda as awkward_cuda
 from awkward._backends.cupy import CupyBackend
 from awkward._backends.numpy import NumpyBackend
+from awkward._nplikes.cupy import Cupy
 
 import errorflag
 
-from . import _arraylayer, _dispatch, signatures
+from . import _classes, _dispatch, signatures
 from ._registry import DeviceKernel, HostKernel, ValidityKernel, registry
 
 
@@ -33,6 +34,7 @@ class CudaBackend(CupyBackend):
     """``backend="cuda"`` on the device executor."""
 
     _own: dict[Any, DeviceKernel]
+    nplike: Any = None  # awkward's is a property, which it asks for thousands of times; `register` sets it
 
     @staticmethod
     def _kernel(function: Any, specialization: signatures.Specialization) -> DeviceKernel:
@@ -103,11 +105,13 @@ def register(backend: str = "cuda") -> None:
     instance: Any = theirs.instance()  # type: ignore[attr-defined]
     instance._own = {}
     instance.__class__ = ours
+    if backend == "cuda":
+        CudaBackend.nplike = Cupy.instance()
     undo = ExitStack()
     undo.callback(delattr, instance, "_own")
     undo.callback(setattr, instance, "__class__", theirs)
     if backend == "cuda":
-        undo.enter_context(_arraylayer.installed())
+        undo.enter_context(_classes.installed())
         awkward_cuda.synchronize_cuda = synchronize_cuda
         undo.callback(setattr, awkward_cuda, "synchronize_cuda", _awkward_synchronize)
     _registered[backend] = undo

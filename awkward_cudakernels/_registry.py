@@ -20,7 +20,7 @@ from errorflag._errors import _local, add_note
 from primitives import scalar_of
 
 from . import _dispatch, signatures
-from ._arraylayer import forget_ends, known_ends
+from ._classes import forget_ends, known_ends
 
 Function = Callable[..., None]
 

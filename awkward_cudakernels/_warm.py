@@ -18,11 +18,21 @@ from typing import Any
 
 import numpy as np
 
-from primitives import _cache, _device, _host, _radix, scalar_of, scan, segmented_transform, select
+from primitives import (
+    _cache,
+    _device,
+    _host,
+    _radix,
+    scalar_of,
+    scan,
+    segmented_transform,
+    select,
+    transform,
+)  # fmt: skip
 from primitives._run import Build, record
 from primitives._sort import order_of
 
-from . import _arraylayer
+from . import _arraylayer, _classes
 from ._registry import Function, is_size, registry
 from .signatures import Argument, families
 
@@ -155,7 +165,7 @@ def _sorting(others: Iterable[Build]) -> Iterator[Build]:
 
 
 def _array_layer() -> Iterator[Build]:
-    """What `_arraylayer.CudaArrays` launches, for the types of awkward's indexes and masks."""
+    """What `_arraylayer` and `_classes` launch, for the types of awkward's indexes, masks and numbers."""
     out, n = _array("l"), ELEMENTS
     with record() as recorded:
         for kind in "?bBhHiIlLfd":
@@ -166,7 +176,15 @@ def _array_layer() -> Iterator[Build]:
         for kind in "iIl":
             count = (_arraylayer.repeat_count, _array(kind))
             scan(n, count, (_arraylayer.store_repeat_offset, out), total=out)
-        segmented_transform(out, n, _arraylayer.repeat_index, out)
+        for kind in "?bBhHiIlLfdFD":
+            x = _array(kind)
+            segmented_transform(out, n, _arraylayer.repeat_element, x, x)
+            transform(_arraylayer.take, n, x, x, out, n)
+            transform(_arraylayer.take_row, n, x, x, out, n, 1)
+        for kind in "iIl":
+            x = _array(kind)
+            transform(_classes.list_at, n, x, x, x, out, n)
+        transform(_arraylayer.number_of_range, n, out, 0, 1)
     yield from recorded
 
 

@@ -635,7 +635,7 @@ def read_items(array: Any, positions: Sequence[int]) -> list[Any]:
     """
     if isinstance(array, np.ndarray):
         host_channel().synchronize()
-        return array[list(positions)].tolist()
+        return array.reshape(-1)[list(positions)].tolist()
     import cupy
 
     return channel(array.data.device_id, cupy.cuda.get_current_stream().ptr).items(array, positions)

@@ -132,6 +132,8 @@ def problems(
         Undefined: there is nothing to compare with.
     """
     expected = _expected(function, arrays)
+    if isinstance(expected.exception, KeyError):
+        raise Undefined("awkward has no kernel for it")
     lines = []
     with registered(backend):
         if backend == "cuda":
@@ -144,7 +146,10 @@ def problems(
         if not (_same_on_device if backend == "cuda" else _same)(expected, actual):
             lines.append(f"error {_said(actual)}, not {_said(expected)}")
         return lines
-    if actual.type != expected.type:
+    types = [outcome.type for outcome in (actual, expected)]
+    if backend == "cuda":  # where arrays without dimensions take the place of NumPy's scalars
+        types = [type.replace("numpy () ", "") for type in types]
+    if types[0] != types[1]:
         lines.append(f"type {actual.type}, not {expected.type}")
     if backend == "cpu" and actual.form != expected.form:
         lines.append(f"form {actual.form}, not {expected.form}")
@@ -164,6 +169,8 @@ def _same_on_device(expected: Outcome, actual: Outcome) -> bool:
         return False
     if expected.in_kernel:
         return getattr(actual.exception, "message", str(actual.exception)) in str(expected.exception)
+    if getattr(actual.exception, "message", "") == "index out of bounds":
+        return isinstance(expected.exception, IndexError)  # NumPy looks for it at once
     return type(expected.exception) is type(actual.exception)
 
 
@@ -258,7 +265,7 @@ def _to_host(result: Any) -> Any:
         return [_to_host(part) for part in result]
     if isinstance(result, (ak.Array, ak.Record)):
         return ak.to_backend(result, "cpu")
-    return result.get()[()] if hasattr(result, "__cuda_array_interface__") else result
+    return result.get() if hasattr(result, "__cuda_array_interface__") else result
 
 
 def _drop_error() -> None:

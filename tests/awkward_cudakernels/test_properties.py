@@ -13,6 +13,7 @@ from typing import Any
 
 import awkward as ak
 import numpy as np
+import pretended_cupy
 import pytest
 from hypothesis import HealthCheck, given, reject, settings
 from layouts import (
@@ -29,6 +30,8 @@ from layouts import (
     choices,
 )
 from operations import Undefined, problems, reached
+
+from awkward_cudakernels import environment
 
 EXAMPLES = os.environ.get("AWKWARD_CUDAKERNELS_EXAMPLES")
 SETTINGS = settings(
@@ -660,6 +663,16 @@ def coverage():
 @given(draw=choices)
 def test_host(name, draw):
     check(OPERATIONS[name](draw), "cpu")
+
+
+@pytest.mark.skipif(environment.why_no_cuda() is None, reason="test_device does the same on the GPU")
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", OPERATIONS)
+@SETTINGS
+@given(draw=choices)
+def test_array_layer(name, draw):
+    with pretended_cupy.instead():
+        check(OPERATIONS[name](draw), "cuda")
 
 
 @pytest.mark.gpu

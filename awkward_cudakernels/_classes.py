@@ -1,0 +1,701 @@
+"""What awkward's classes do with arrays on CUDA, where that is slow, waits for the device, or goes wrong.
+
+While the backend is registered, `installed` puts the functions below in the places of awkward's. Each does
+what awkward's does, for arrays of `CudaArrays`; for all others it calls awkward's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from copy import copy
+from typing import Any
+from weakref import ref
+
+import awkward as ak
+import awkward._connect.numpy
+import awkward._slicing
+import awkward.operations.ak_to_layout
+import numpy as np
+from awkward._backends.backend import Backend
+from awkward._errors import ErrorContext
+from awkward._nplikes.array_like import MaterializableArray
+from awkward._nplikes.cupy import Cupy
+from awkward._nplikes.jax import Jax
+from awkward._nplikes.placeholder import PlaceholderArray
+from awkward._nplikes.typetracer import TypeTracerArray
+from awkward._nplikes.virtual import VirtualNDArray
+from awkward.contents import (
+    Content,
+    IndexedArray,
+    IndexedOptionArray,
+    ListArray,
+    ListOffsetArray,
+    NumpyArray,
+    RecordArray,
+    RegularArray,
+)
+from awkward.index import Index, Index8, Index32, Index64, IndexU8, IndexU32
+
+import errorflag
+from primitives import op, scan, segment_ids, segmented_reduce, segmented_transform, transform
+
+from ._arraylayer import CudaArrays, check_bounds, gather, to_host
+
+Method = Callable[..., Any]
+
+INDEX_TYPES: dict[str, type[Index]] = {
+    np.dtype(dtype).char: index_type
+    for dtype, index_type in (
+        (np.int8, Index8),
+        (np.uint8, IndexU8),
+        (np.int32, Index32),
+        (np.uint32, IndexU32),
+        (np.int64, Index64),
+    )
+}
+
+
+# What the host knows of an index
+
+
+known_ends: dict[int, ref[Any]] = {}
+"""Indexes whose first and last element the host has read, by the identity of their arrays."""
+
+
+def remember_ends(index: Any, first: Any, last: Any) -> tuple[Any, Any]:
+    """Keeps what the host knows of an index, for as long as nothing writes into it."""
+    ends = index._ends = first, last
+    key = id(index._data)
+    known_ends[key] = ref(index, lambda _: known_ends.pop(key, None))
+    return ends
+
+
+def forget_ends(array: Any) -> None:
+    """Called for every array that a kernel writes: what the host knows of it is no longer true."""
+    reference = known_ends.pop(id(array), None)
+    index = None if reference is None else reference()
+    if index is not None:
+        del index._ends
+
+
+# Index
+
+
+def _is_on_device(array: Any) -> bool:
+    """Whether it is an array of CuPy, contiguous and of one dimension."""
+    return type(array) is Cupy.instance()._module.ndarray and array.ndim == 1 and array._c_contiguous
+
+
+def index_init(original: Method) -> Method:
+    """`Index.__init__`: looks at an array of CuPy once, and at a list before it is on the device."""
+
+    def __init__(self: Any, data: Any, *, metadata: Any = None, nplike: Any = None) -> None:
+        if type(nplike) is CudaArrays:
+            if type(data) is nplike._module.ndarray and metadata is None:
+                char = data.dtype.char
+                index_type = INDEX_TYPES.get(char)
+                expected = self._expected_dtype
+                if (
+                    index_type is not None
+                    and (expected is None or expected.char == char)
+                    and data.ndim == 1
+                    and data._c_contiguous
+                ):
+                    self._nplike = nplike
+                    self._metadata = None
+                    self._data = data
+                    if expected is None:
+                        self.__class__ = index_type
+                    return
+            elif type(data) is list and data and type(data[0]) is int and type(data[-1]) is int:
+                original(self, data, metadata=metadata, nplike=nplike)
+                remember_ends(self, data[0], data[-1])
+                return
+        original(self, data, metadata=metadata, nplike=nplike)
+
+    return __init__
+
+
+def index_getitem(original: Method) -> Method:
+    """`Index.__getitem__`: reads elements in one wait and the ends only once; stays within its array."""
+
+    def __getitem__(self: Any, where: Any) -> Any:
+        data = self._data
+        nplike = self._nplike
+        if type(nplike) is not CudaArrays or type(data) is VirtualNDArray:
+            return original(self, where)
+        if type(where) is slice:
+            return _index_slice(self, data, where, original)
+        if isinstance(where, (int, np.integer)):
+            return _index_element(self, data, int(where), original)
+        if _is_on_device(where) and where.dtype.kind in "iu":
+            return Index(gather(data, where), metadata=self._metadata, nplike=nplike)
+        return original(self, where)
+
+    return __getitem__
+
+
+def _index_slice(self: Any, data: Any, where: slice, original: Method) -> Any:
+    for part in (where.start, where.stop, where.step):
+        if part is not None and not isinstance(part, int):
+            return original(self, where)
+    length = data.shape[0]
+    start, stop, step = where.indices(length)
+    if step != 1:
+        return original(self, where)
+    if start == 0 and stop == length:
+        return self
+    return Index(data[start:stop], metadata=self._metadata, nplike=self._nplike)
+
+
+def _index_element(self: Any, data: Any, where: int, original: Method) -> Any:
+    length = data.shape[0]
+    position = where + length if where < 0 else where
+    if not 0 <= position < length:
+        return original(self, where)  # the error of an array
+    last = length - 1
+    if 0 < position < last:
+        return errorflag.read_items(data, (position,))[0]
+    try:
+        ends = self._ends
+    except AttributeError:
+        found = errorflag.read_items(data, (0, last) if last else (0,))
+        ends = remember_ends(self, found[0], found[-1])
+    return ends[0] if position == 0 else ends[1]
+
+
+def index_setitem(original: Method) -> Method:
+    """`Index.__setitem__`, after which its ends are read again."""
+
+    def __setitem__(self: Any, where: Any, what: Any) -> None:
+        original(self, where, what)
+        forget_ends(self._data)
+
+    return __setitem__
+
+
+def index_to64(original: Method) -> Method:
+    """`Index.to64`: what has 64 bits is not copied."""
+
+    def to64(self: Any) -> Any:
+        if type(self._nplike) is CudaArrays and type(self) is Index64:
+            return self
+        return original(self)
+
+    return to64
+
+
+# Layouts
+
+
+def content_getitem(original: Method) -> Method:
+    """`Content._getitem`: where an index of the user's comes in, which may be out of bounds."""
+
+    def _getitem(self: Any, where: Any, *named_axis: Any) -> Any:
+        if (
+            isinstance(where, NumpyArray)
+            and type(self._backend.nplike) is CudaArrays
+            and _is_on_device(where._data)
+            and where._data.dtype.kind in "iu"
+        ):
+            check_bounds(where._data, self.length)
+        return original(self, where, *named_axis)
+
+    return _getitem
+
+
+@op
+def list_at(i, starts, stops, offsets, carry, lists):
+    j = carry[i]
+    if j < 0:
+        j += lists
+    known = 0 <= j < lists
+    starts[i] = offsets[j] if known else 0
+    stops[i] = offsets[j + 1] if known else 0
+
+
+def listoffsetarray_carry(original: Method) -> Method:
+    """`ListOffsetArray._carry`: starts and stops in one launch."""
+
+    def _carry(self: Any, carry: Any, allow_lazy: bool) -> Any:
+        nplike = self._backend.nplike
+        offsets, picked = self._offsets.data, carry.data
+        if type(nplike) is not CudaArrays or not (_is_on_device(offsets) and _is_on_device(picked)):
+            return original(self, carry, allow_lazy)
+        n = picked.shape[0]
+        starts, stops = (nplike.empty(n, dtype=offsets.dtype) for _ in range(2))
+        transform(list_at, n, starts, stops, offsets, picked, offsets.shape[0] - 1)
+        return ListArray(
+            Index(starts, nplike=nplike),
+            Index(stops, nplike=nplike),
+            self._content,
+            parameters=self._parameters,
+        )
+
+    return _carry
+
+
+def listoffsetarray_init(original: Method) -> Method:
+    """`ListOffsetArray.__init__`: offsets that awkward made of a number it has read are on the host."""
+
+    def __init__(self: Any, offsets: Any, content: Any, *, parameters: Any = None) -> None:
+        if isinstance(offsets, Index) and isinstance(content, Content):
+            nplike = content.backend.nplike
+            if type(nplike) is CudaArrays and type(offsets.nplike) is not CudaArrays:
+                offsets = offsets.to_nplike(nplike)
+        original(self, offsets, content, parameters=parameters)
+
+    return __init__
+
+
+@op
+def number_from_front(i, out, indexes, n):
+    j = indexes[i]
+    if j < 0:
+        j += n
+    out[i] = j if 0 <= j < n else 0
+
+
+def _from_front(carry: Any, length: int, nplike: Any) -> Any:
+    """A carry without negative numbers."""
+    out = nplike.empty(carry.data.shape[0], dtype=np.int64)
+    transform(number_from_front, out.shape[0], out, carry.data, length)
+    return Index64(out, nplike=nplike)
+
+
+def recordarray_carry(original: Method) -> Method:
+    """`RecordArray._carry`, without the two waits for whether an index is out of bounds."""
+
+    def _carry(self: Any, carry: Any, allow_lazy: Any) -> Any:
+        nplike = self._backend.nplike
+        if not allow_lazy or type(nplike) is not CudaArrays or not _is_on_device(carry.data):
+            return original(self, carry, allow_lazy)
+        return IndexedArray(_from_front(carry, self.length, nplike), self, parameters=None)
+
+    return _carry
+
+
+@op
+def position_in_row(i, out, indexes, rows, width):
+    j = indexes[i // width]
+    if j < 0:
+        j += rows
+    out[i] = j * width + i % width if 0 <= j < rows else 0
+
+
+def regulararray_carry(original: Method) -> Method:
+    """`RegularArray._carry`, without the two waits for whether an index is out of bounds."""
+
+    def _carry(self: Any, carry: Any, allow_lazy: Any) -> Any:
+        nplike = self._backend.nplike
+        if type(nplike) is not CudaArrays or not _is_on_device(carry.data):
+            return original(self, carry, allow_lazy)
+        rows = carry.data.shape[0]
+        out = nplike.empty(rows * self._size, dtype=np.int64)
+        transform(position_in_row, out.shape[0], out, carry.data, self.length, self._size)
+        content = self._content._carry(Index64(out, nplike=nplike), allow_lazy)
+        return RegularArray(content, self._size, rows, parameters=self._parameters)
+
+    return _carry
+
+
+def regulararray_broadcast_tooffsets64(original: Method) -> Method:
+    """`RegularArray._broadcast_tooffsets64`: lists of one element are repeated without a wait of their own."""
+
+    def _broadcast_tooffsets64(self: Any, offsets: Any) -> Any:
+        nplike = self._backend.nplike
+        if (
+            type(nplike) is not CudaArrays
+            or self._size != 1
+            or type(offsets) is not Index64
+            or offsets.length - 1 != self.length
+            or type(offsets.data) is VirtualNDArray
+            or offsets[0] != 0
+        ):
+            return original(self, offsets)
+        carry = nplike.empty(int(offsets[-1]), dtype=np.int64)
+        segment_ids(offsets.data, carry)
+        content = self._content._carry(Index64(carry, nplike=nplike), True)
+        return ListOffsetArray(offsets, content, parameters=self._parameters)
+
+    return _broadcast_tooffsets64
+
+
+def numpyarray_carry(original: Method) -> Method:
+    """`NumpyArray._carry`, in one launch."""
+
+    def _carry(self: Any, carry: Any, allow_lazy: bool) -> Any:
+        if type(self._backend.nplike) is CudaArrays and _is_on_device(carry.data):
+            found = gather(self._data, carry.data)
+            return NumpyArray(found, parameters=self._parameters, backend=self._backend)
+        return original(self, carry, allow_lazy)
+
+    return _carry
+
+
+def numpyarray_getitem_next(original: Method) -> Method:
+    """`NumpyArray._getitem_next`: an index that is out of bounds of the second dimension is an error."""
+
+    def _getitem_next(self: Any, head: Any, tail: Any, advanced: Any) -> Any:
+        if (
+            type(head) is Index64
+            and type(self._backend.nplike) is CudaArrays
+            and self._data.ndim > 1
+            and _is_on_device(head.data)
+        ):
+            check_bounds(head.data, self._data.shape[1])
+        return original(self, head, tail, advanced)
+
+    return _getitem_next
+
+
+def numpyarray_getitem_at(original: Method) -> Method:
+    """`NumpyArray._getitem_at`: a single value that leaves an array is one that the host looks at."""
+
+    def _getitem_at(self: Any, where: Any) -> Any:
+        out = original(self, where)
+        if type(self._backend.nplike) is CudaArrays and not getattr(out, "ndim", 1):
+            errorflag.check()
+        return out
+
+    return _getitem_at
+
+
+# Applying a function to every node: awkward cuts what no list and no index reaches off a content
+
+
+def _applied(
+    layout: Any,
+    content: Any,
+    inner_depth: int,
+    make: Callable[[Any, Any], Any],
+    action: Any,
+    depth: int,
+    depth_context: Any,
+    lateral_context: Any,
+    options: Any,
+) -> Any:
+    """What an action makes of a layout: its own result, or the layout around what it makes of the content."""
+
+    def continuation() -> Any:
+        result = content._recursively_apply(
+            action, inner_depth, copy(depth_context), lateral_context, options
+        )
+        if options["return_array"]:
+            return make(result, layout._parameters if options["keep_parameters"] else None)
+        return None
+
+    result = action(
+        layout,
+        depth=depth,
+        depth_context=depth_context,
+        lateral_context=lateral_context,
+        continuation=continuation,
+        backend=layout._backend,
+        options=options,
+    )
+    if result is not None and not isinstance(result, Content):
+        raise AssertionError(result)
+    return continuation() if result is None else result
+
+
+def listoffsetarray_recursively_apply(original: Method) -> Method:
+    """`ListOffsetArray._recursively_apply`: offsets that start at 0 are not shifted to 0."""
+
+    def _recursively_apply(
+        self: Any, action: Any, depth: int, depth_context: Any, lateral_context: Any, options: Any
+    ) -> Any:
+        offsets = self._offsets
+        if type(self._backend.nplike) is not CudaArrays or offsets[0] != 0:
+            return original(self, action, depth, depth_context, lateral_context, options)
+
+        def make(content: Any, parameters: Any) -> Any:
+            return ListOffsetArray(offsets, content, parameters=parameters)
+
+        content = self._content[: offsets[-1]]
+        return _applied(
+            self, content, depth + 1, make, action, depth, depth_context, lateral_context, options
+        )
+
+    return _recursively_apply
+
+
+NOTHING = 2**63 - 1
+
+
+@op
+def no_span(acc, segment):
+    acc[0] = NOTHING
+    acc[1] = -1
+
+
+@op
+def include_element(acc, segment, position, index):
+    value = index[position]
+    if value >= 0:
+        if value < acc[0]:
+            acc[0] = value
+        if value > acc[1]:
+            acc[1] = value
+
+
+@op
+def include_span(acc, other, segment):
+    if other[0] < acc[0]:
+        acc[0] = other[0]
+    if other[1] > acc[1]:
+        acc[1] = other[1]
+
+
+@op
+def store_span(acc, segment, span):
+    span[0] = acc[0]
+    span[1] = acc[1]
+
+
+@op
+def without_first(i, out, index, first):
+    value = index[i]
+    out[i] = value - first if value >= 0 else -1
+
+
+def indexedoptionarray_recursively_apply(original: Method) -> Method:
+    """`IndexedOptionArray._recursively_apply`: the least and the greatest index in one wait."""
+
+    def _recursively_apply(
+        self: Any, action: Any, depth: int, depth_context: Any, lateral_context: Any, options: Any
+    ) -> Any:
+        nplike = self._backend.nplike
+        index, content = self._index, self._content
+        if type(nplike) is not CudaArrays or not _is_on_device(index.data) or index.length == 0:
+            return original(self, action, depth, depth_context, lateral_context, options)
+        first, last = _span(index.data, nplike)
+        if first > 0 and last >= 0:
+            shifted = nplike.empty(index.length, dtype=index.dtype)
+            transform(without_first, index.length, shifted, index.data, first)
+            index = Index(shifted, nplike=nplike)
+        if last >= 0:
+            content = content[first : last + 1]
+        simplified = options["return_array"] and options["return_simplified"]
+        form = IndexedOptionArray.simplified if simplified else IndexedOptionArray
+
+        def make(content: Any, parameters: Any) -> Any:
+            return form(index, content, parameters=parameters)
+
+        return _applied(
+            self, content, depth, make, action, depth, depth_context, lateral_context, options
+        )
+
+    return _recursively_apply
+
+
+def _span(index: Any, nplike: Any) -> list[int]:
+    """The least and the greatest of the numbers that are not negative; the greatest is -1 without any."""
+    span = nplike.empty(2, dtype=np.int64)
+    whole = nplike.asarray([0, index.shape[0]])
+    segmented_reduce(
+        whole,
+        index.shape[0],
+        dtype="int64",
+        width=2,
+        start=(no_span,),
+        step=(include_element, index),
+        merge=(include_span,),
+        finish=(store_span, span),
+    )
+    return errorflag.read_items(span, (0, 1))
+
+
+# Slices by masks
+
+
+@op
+def is_true(i, count, mask):
+    count[0] = mask[i]
+
+
+@op
+def store_rank(i, before, after, ranks):
+    if i == 0:
+        ranks[0] = 0
+    ranks[i + 1] = after
+
+
+@op
+def rank_of_offset(i, out, offsets, ranks):
+    out[i] = ranks[offsets[i]]
+
+
+@op
+def store_local(segment, position, local, out, mask, ranks):
+    if mask[position]:
+        out[ranks[position]] = local
+
+
+def normalise_item_bool_to_int(original: Method) -> Method:
+    """Of a mask of lists, where in its list every true element is: one wait, for their number."""
+
+    def _normalise_item_bool_to_int(item: Any, backend: Any) -> Any:
+        content: Any = getattr(item, "_content", None)
+        if not (
+            isinstance(item, ListOffsetArray)
+            and isinstance(content, NumpyArray)
+            and type(item._backend.nplike) is CudaArrays
+            and content._data.dtype == np.bool_
+            and _is_on_device(content._data)
+            and _is_on_device(item._offsets._data)
+            and item._offsets[0] == 0
+        ):
+            return original(item, backend)
+        nplike = item._backend.nplike
+        offsets, mask, n = item._offsets._data, content._data, int(item._offsets[-1])
+        ranks = nplike.empty(n + 1, dtype=np.int64)
+        if n == 0:
+            ranks = nplike.zeros(1, dtype=np.int64)
+        scan(n, (is_true, mask), (store_rank, ranks))
+        found = nplike.empty(offsets.shape[0], dtype=np.int64)
+        transform(rank_of_offset, found.shape[0], found, offsets, ranks)
+        nextoffsets = Index64(found, nplike=nplike)
+        local = nplike.empty(nextoffsets[-1], dtype=np.int64)
+        segmented_transform(offsets, n, store_local, local, mask, ranks)
+        return ListOffsetArray(nextoffsets, NumpyArray(local, backend=item._backend))
+
+    return _normalise_item_bool_to_int
+
+
+# Where errors surface
+
+
+def to_nplike(original: Method) -> Method:
+    """awkward's `to_nplike`, whose copies to the host carry the error word along."""
+
+    def to_nplike(array: Any, nplike: Any, *, from_nplike: Any = None) -> Any:
+        if Cupy.is_own_array(array) and type(array) is not VirtualNDArray and not isinstance(nplike, Cupy):
+            if nplike.known_data:
+                return nplike.asarray(to_host(array))
+        return original(array, nplike, from_nplike=from_nplike)
+
+    return to_nplike
+
+
+def checked(original: Method) -> Method:
+    """A function that shows values, which must not be the garbage of a failed kernel."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        errorflag.check()
+        return original(*args, **kwargs)
+
+    return call
+
+
+def cause_of(original: Method) -> Method:
+    """`ErrorContext.decorate_exception`: what a failed kernel has led to on the host gives way to its error."""
+
+    def decorate_exception(self: Any, cls: type, exception: Exception) -> Exception:
+        if not isinstance(exception, errorflag.DeviceValueError):
+            try:
+                errorflag.check()
+            except errorflag.DeviceValueError as cause:
+                return cause
+        found: Exception = original(self, cls, exception)
+        return found
+
+    return decorate_exception
+
+
+# awkward's Python
+
+
+def to_layout(original: Method) -> Method:
+    """`ak.to_layout` of a number, for which awkward builds an array even if it then passes the number on."""
+
+    def _impl(
+        obj: Any,
+        allow_record: bool,
+        allow_unknown: bool,
+        none_policy: str,
+        regulararray: bool,
+        use_from_iter: bool,
+        primitive_policy: str,
+        string_policy: str,
+    ) -> Any:
+        if primitive_policy in ("pass-through", "promote"):
+            kind = type(obj)
+            if kind is float or kind is bool or (kind is int and -(2**63) <= obj < 2**63):
+                return obj if primitive_policy == "pass-through" else NumpyArray(np.array([obj]))
+        return original(
+            obj,
+            allow_record,
+            allow_unknown,
+            none_policy,
+            regulararray,
+            use_from_iter,
+            primitive_policy,
+            string_policy,
+        )
+
+    return _impl
+
+
+ASKED_OFTEN = (Backend, Jax, MaterializableArray, PlaceholderArray, TypeTracerArray, VirtualNDArray)
+"""Classes that awkward's `isinstance` calls are about, a hundred times in an operation. They derive from
+`typing.Protocol`, whose metaclass answers in Python; they are none, nor has any registered subclasses."""
+
+
+class NominalMeta(type(VirtualNDArray)):  # type: ignore[misc]
+    """Their metaclass but for `isinstance`, which is that of other classes."""
+
+    __instancecheck__ = type.__instancecheck__
+
+
+# All of it
+
+
+def _replacements() -> Iterator[tuple[Any, str, Callable[[Any], Any]]]:
+    """Owner, name, and a function of what is there that returns what takes its place."""
+    yield Index, "__init__", index_init
+    yield Index, "__getitem__", index_getitem
+    yield Index, "__setitem__", index_setitem
+    yield Index, "to64", index_to64
+    yield Content, "_getitem", content_getitem
+    yield ListOffsetArray, "__init__", listoffsetarray_init
+    yield ListOffsetArray, "_carry", listoffsetarray_carry
+    yield NumpyArray, "_carry", numpyarray_carry
+    yield NumpyArray, "_getitem_at", numpyarray_getitem_at
+    yield NumpyArray, "_getitem_next", numpyarray_getitem_next
+    yield ListOffsetArray, "_recursively_apply", listoffsetarray_recursively_apply
+    yield IndexedOptionArray, "_recursively_apply", indexedoptionarray_recursively_apply
+    yield RecordArray, "_carry", recordarray_carry
+    yield RegularArray, "_carry", regulararray_carry
+    yield RegularArray, "_broadcast_tooffsets64", regulararray_broadcast_tooffsets64
+    yield ak._slicing, "_normalise_item_bool_to_int", normalise_item_bool_to_int
+    for module in (ak._slicing, ak._connect.numpy, ak.index, ak.contents.content, ak.contents.numpyarray):
+        yield module, "to_nplike", to_nplike
+    for name in ("highlevel_array_show_rows", "prettyprint_valuestr"):
+        yield ak.highlevel, name, checked
+    for owner in (Content, ak.record.Record):
+        yield owner, "to_list", checked
+    yield ErrorContext, "decorate_exception", cause_of
+    yield awkward.operations.ak_to_layout, "_impl", to_layout
+    for asked in ASKED_OFTEN:
+        if type(asked) is type(VirtualNDArray):
+            yield asked, "__class__", lambda _: NominalMeta
+
+
+@contextmanager
+def installed() -> Iterator[None]:
+    """Inside, awkward's CUDA arrays use this layer."""
+    nplike = Cupy.instance()
+    replacements = [
+        (owner, name, getattr(owner, name), replace) for owner, name, replace in _replacements()
+    ]
+    nplike.__class__ = CudaArrays
+    for owner, name, theirs, replace in replacements:
+        setattr(owner, name, replace(theirs))
+    try:
+        yield
+    finally:
+        nplike.__class__ = Cupy
+        for owner, name, theirs, _ in replacements:
+            setattr(owner, name, theirs)
