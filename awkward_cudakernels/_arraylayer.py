@@ -6,8 +6,8 @@
   that errors surface there by themselves;
 - scalars are passed to kernels as scalars, never as arrays on the device; small arrays of the host's
   are copied without waiting;
-- an index beyond its array reads nothing, and one that a user has given is an error, which CuPy does
-  not look for;
+- no index leads out of its array, and one of a user's that would is an error, for which CuPy does not
+  look;
 - arrays are not printed for an error that has not happened.
 
 What awkward's classes do with these arrays is in `_classes`.
@@ -24,7 +24,7 @@ from awkward._nplikes.array_like import maybe_materialize
 from awkward._nplikes.cupy import Cupy
 
 import errorflag
-from primitives import op, scan, segmented_transform, select, transform
+from primitives import device_function, op, scan, segmented_transform, select, transform
 
 SMALL = 1 << 16
 """Bytes that the driver takes from pageable memory at once, without waiting for the stream."""
@@ -70,20 +70,20 @@ def repeat_element(segment, position, local, out, x):
     out[position] = x[segment]
 
 
+@device_function
+def nearest(j, n):
+    """A place in an array of `n` elements: negative ones count from its end, those beyond are its ends."""
+    return min(max(j + n if j < 0 else j, 0), n - 1)
+
+
 @op
 def take(i, out, x, indexes, n):
-    j = indexes[i]
-    if j < 0:
-        j += n
-    out[i] = x[j] if 0 <= j < n else 0
+    out[i] = x[nearest(indexes[i], n)] if n > 0 else 0
 
 
 @op
 def take_row(i, out, x, indexes, n, width):
-    j = indexes[i // width]
-    if j < 0:
-        j += n
-    out[i] = x[j * width + i % width] if 0 <= j < n else 0
+    out[i] = x[nearest(indexes[i // width], n) * width + i % width] if n > 0 else 0
 
 
 @op(errors=("index out of bounds",))
@@ -129,9 +129,9 @@ def check_bounds(indexes: Any, n: int) -> None:
 
 
 def gather(array: Any, indexes: Any) -> Any:
-    """``array[indexes]``; negative ones count from the end, and out of bounds is 0.
+    """``array[indexes]``; negative ones count from the end, and those out of bounds are its ends.
 
-    That is no error here: awkward also carries by indexes that it has written in part. What its users
+    They are no error here: awkward also carries by indexes that it has written in part. What its users
     give is checked where it comes in.
 
     Args:

@@ -40,7 +40,7 @@ from awkward.index import Index, Index8, Index32, Index64, IndexU8, IndexU32
 import errorflag
 from primitives import op, scan, segment_ids, segmented_reduce, segmented_transform, transform
 
-from ._arraylayer import CudaArrays, check_bounds, gather, to_host
+from ._arraylayer import CudaArrays, check_bounds, gather, nearest, to_host
 
 Method = Callable[..., Any]
 
@@ -207,12 +207,9 @@ def content_getitem(original: Method) -> Method:
 
 @op
 def list_at(i, starts, stops, offsets, carry, lists):
-    j = carry[i]
-    if j < 0:
-        j += lists
-    known = 0 <= j < lists
-    starts[i] = offsets[j] if known else 0
-    stops[i] = offsets[j + 1] if known else 0
+    j = nearest(carry[i], lists)
+    starts[i] = offsets[j] if lists > 0 else 0
+    stops[i] = offsets[j + 1] if lists > 0 else 0
 
 
 def listoffsetarray_carry(original: Method) -> Method:
@@ -251,10 +248,7 @@ def listoffsetarray_init(original: Method) -> Method:
 
 @op
 def number_from_front(i, out, indexes, n):
-    j = indexes[i]
-    if j < 0:
-        j += n
-    out[i] = j if 0 <= j < n else 0
+    out[i] = max(nearest(indexes[i], n), 0)
 
 
 def _from_front(carry: Any, length: int, nplike: Any) -> Any:
@@ -278,10 +272,7 @@ def recordarray_carry(original: Method) -> Method:
 
 @op
 def position_in_row(i, out, indexes, rows, width):
-    j = indexes[i // width]
-    if j < 0:
-        j += rows
-    out[i] = j * width + i % width if 0 <= j < rows else 0
+    out[i] = max(nearest(indexes[i // width], rows), 0) * width + i % width
 
 
 def regulararray_carry(original: Method) -> Method:
@@ -326,7 +317,12 @@ def numpyarray_carry(original: Method) -> Method:
     """`NumpyArray._carry`, in one launch."""
 
     def _carry(self: Any, carry: Any, allow_lazy: bool) -> Any:
-        if type(self._backend.nplike) is CudaArrays and _is_on_device(carry.data):
+        nplike = self._backend.nplike
+        if (
+            type(nplike) is CudaArrays
+            and type(self._data) is nplike._module.ndarray
+            and _is_on_device(carry.data)
+        ):
             found = gather(self._data, carry.data)
             return NumpyArray(found, parameters=self._parameters, backend=self._backend)
         return original(self, carry, allow_lazy)
@@ -341,6 +337,7 @@ def numpyarray_getitem_next(original: Method) -> Method:
         if (
             type(head) is Index64
             and type(self._backend.nplike) is CudaArrays
+            and type(self._data) is not VirtualNDArray
             and self._data.ndim > 1
             and _is_on_device(head.data)
         ):

@@ -9,6 +9,7 @@ would make the host wait for is noted in `waits`.
 from __future__ import annotations
 
 import ctypes
+import functools
 import sys
 import types
 from collections.abc import Iterator
@@ -173,13 +174,13 @@ class Allocation:
 def _function(name):
     function = getattr(np, name)
 
+    @functools.wraps(function)
     def call(*args, **kwargs):
         if name not in TAKES_NUMPY:
             refuse((*args, *kwargs.values()))
         kwargs = {key: plain(value) for key, value in kwargs.items()}
         return wrapped(function(*map(plain, args), **kwargs))
 
-    call.__name__ = name
     return call
 
 
