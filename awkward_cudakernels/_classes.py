@@ -82,37 +82,39 @@ def forget_ends(array: Any) -> None:
 # Index
 
 
+_ndarray: Any = None
+"""CuPy's type of arrays, while the layer is installed."""
+
+
 def _is_on_device(array: Any) -> bool:
     """Whether it is an array of CuPy, contiguous and of one dimension."""
-    return type(array) is Cupy.instance()._module.ndarray and array.ndim == 1 and array._c_contiguous
+    return type(array) is _ndarray and array.ndim == 1 and array._c_contiguous
 
 
 def index_init(original: Method) -> Method:
     """`Index.__init__`: looks at an array of CuPy once, and at a list before it is on the device."""
 
     def __init__(self: Any, data: Any, *, metadata: Any = None, nplike: Any = None) -> None:
-        if type(nplike) is CudaArrays:
-            if type(data) is nplike._module.ndarray and metadata is None:
-                char = data.dtype.char
-                index_type = INDEX_TYPES.get(char)
-                expected = self._expected_dtype
-                if (
-                    index_type is not None
-                    and (expected is None or expected.char == char)
-                    and data.ndim == 1
-                    and data._c_contiguous
-                ):
-                    self._nplike = nplike
-                    self._metadata = None
-                    self._data = data
-                    if expected is None:
-                        self.__class__ = index_type
-                    return
-            elif type(data) is list and data and type(data[0]) is int and type(data[-1]) is int:
-                original(self, data, metadata=metadata, nplike=nplike)
-                remember_ends(self, data[0], data[-1])
+        if type(data) is _ndarray and metadata is None:
+            char = data.dtype.char
+            index_type = INDEX_TYPES.get(char)
+            expected = self._expected_dtype
+            if (
+                index_type is not None
+                and (expected is None or expected.char == char)
+                and data.ndim == 1
+                and data._c_contiguous
+            ):
+                self._nplike = Cupy.instance()
+                self._metadata = None
+                self._data = data
+                if expected is None:
+                    self.__class__ = index_type
                 return
         original(self, data, metadata=metadata, nplike=nplike)
+        if type(nplike) is CudaArrays and type(data) is list and data:
+            if type(data[0]) is int and type(data[-1]) is int:
+                remember_ends(self, data[0], data[-1])
 
     return __init__
 
@@ -317,12 +319,7 @@ def numpyarray_carry(original: Method) -> Method:
     """`NumpyArray._carry`, in one launch."""
 
     def _carry(self: Any, carry: Any, allow_lazy: bool) -> Any:
-        nplike = self._backend.nplike
-        if (
-            type(nplike) is CudaArrays
-            and type(self._data) is nplike._module.ndarray
-            and _is_on_device(carry.data)
-        ):
+        if type(self._data) is _ndarray and _is_on_device(carry.data):
             found = gather(self._data, carry.data)
             return NumpyArray(found, parameters=self._parameters, backend=self._backend)
         return original(self, carry, allow_lazy)
@@ -683,7 +680,9 @@ def _replacements() -> Iterator[tuple[Any, str, Callable[[Any], Any]]]:
 @contextmanager
 def installed() -> Iterator[None]:
     """Inside, awkward's CUDA arrays use this layer."""
+    global _ndarray
     nplike = Cupy.instance()
+    _ndarray = nplike._module.ndarray
     replacements = [
         (owner, name, getattr(owner, name), replace) for owner, name, replace in _replacements()
     ]
@@ -694,5 +693,6 @@ def installed() -> Iterator[None]:
         yield
     finally:
         nplike.__class__ = Cupy
+        _ndarray = None
         for owner, name, theirs, _ in replacements:
             setattr(owner, name, theirs)

@@ -25,7 +25,7 @@ def length_argument(name: str, value: Any) -> int:
 
 
 def array_argument(name: str, value: Any, *, dtypes: str | None = None, size: int | None = None) -> Any:
-    """An array argument whose length or dtype the primitive knows.
+    """An array argument whose length or dtype the primitive must know, as NumPy's or CuPy's.
 
     Args:
         name: for messages.
@@ -37,8 +37,8 @@ def array_argument(name: str, value: Any, *, dtypes: str | None = None, size: in
         TypeError: it is no array, or of another dtype.
         ValueError: it has more than one dimension or is too short.
     """
-    if not hasattr(value, "dtype") or not hasattr(value, "shape"):
-        raise TypeError(f"argument {name!r} must be an array, not a {type(value).__name__}")
+    if not hasattr(getattr(value, "dtype", None), "char"):
+        value = _adopted(name, value)
     if len(value.shape) != 1:
         raise ValueError(f"argument {name!r} must have one dimension, it has {len(value.shape)}")
     if dtypes is not None and value.dtype.char not in dtypes:
@@ -49,6 +49,19 @@ def array_argument(name: str, value: Any, *, dtypes: str | None = None, size: in
             f"argument {name!r} has {value.shape[0]} elements; it must have at least {size}"
         )
     return value
+
+
+def _adopted(name: str, value: Any) -> Any:
+    """An array of another library, without a copy."""
+    from ._run import adopt
+
+    try:
+        array = adopt(value)
+    except TypeError:
+        array = None
+    if not hasattr(array, "dtype") or not hasattr(array, "shape"):
+        raise TypeError(f"argument {name!r} must be an array, not a {type(value).__name__}")
+    return array
 
 
 INTEGERS = "bBhHiIlLqQ"

@@ -125,7 +125,7 @@ def _bind(
         key[-1] = LOADED + key[-1]
         return place
     try:
-        value = _adopt(value)
+        value = adopt(value)
     except TypeError as error:
         raise TypeError(f"argument {_name_of(template, calls, values)!r} {error}") from None
     if isinstance(value, np.uint64):
@@ -152,7 +152,7 @@ def _bind(
     return int(value.data.device_id)
 
 
-def _adopt(value: Any) -> Any:
+def adopt(value: Any) -> Any:
     """An argument as an array of NumPy or CuPy, an `int`, a `float` or a `numpy.uint64`."""
     if isinstance(value, np.ndarray):
         return value

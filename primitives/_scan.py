@@ -129,7 +129,7 @@ def scan(
             )
         variant = found
     if total is not None:
-        array_argument("total", total, dtypes=_TOTALS[dtype], size=1)
+        total = array_argument("total", total, dtypes=_TOTALS[dtype], size=1)
     elif n == 0:
         return
     tiles = max(1, (n + _TILE - 1) // _TILE)
@@ -172,7 +172,7 @@ def offsets_from(count: tuple[Any, ...], n: int, offsets: Any) -> None:
         >>> offsets
         array([0, 2, 2, 5])
     """
-    array_argument("offsets", offsets, dtypes=INTEGERS, size=length_argument("n", n) + 1)
+    offsets = array_argument("offsets", offsets, dtypes=INTEGERS, size=length_argument("n", n) + 1)
     if n == 0:
         transform(_zero, 1, offsets)
     else:
@@ -195,9 +195,9 @@ def _store_before(i, before, after, out):
 
 
 def _scan_array(values: Any, out: Any, emit: Op, combine: str) -> None:
-    array_argument("values", values, dtypes="?bBhHiIlLqQfd")
+    values = array_argument("values", values, dtypes="?bBhHiIlLqQfd")
     n = values.shape[0]
-    array_argument("out", out, dtypes="bBhHiIlLqQfd", size=n)
+    out = array_argument("out", out, dtypes="bBhHiIlLqQfd", size=n)
     kind = out.dtype.kind
     dtype = {"f": "float64", "u": "uint64"}.get(kind, "int64")
     scan(n, (_load, values), (emit, out), combine=combine, dtype=dtype)
@@ -284,7 +284,7 @@ def select(keep: tuple[Any, ...], n: int, out: Any, *, values: Any = None, total
     if values is None:
         scan(n, keep, (_store_selected_index, out), total=total)
     else:
-        array_argument("values", values, size=length_argument("n", n))
+        values = array_argument("values", values, size=length_argument("n", n))
         scan(n, keep, (_store_selected, out, values), total=total)
 
 
@@ -312,7 +312,7 @@ def run_boundaries(values: Any, starts: Any, *, total: Any = None) -> None:
         >>> starts[: total[0]]
         array([0, 3, 5])
     """
-    array_argument("values", values)
+    values = array_argument("values", values)
     select((_is_boundary, values), values.shape[0], starts, total=total)
 
 
@@ -383,9 +383,9 @@ def searchsorted(sorted_values: Any, values: Any, out: Any, *, side: str = "left
     """
     if side not in ("left", "right"):
         raise ValueError(f"argument 'side' must be 'left' or 'right', not {side!r}")
-    array_argument("sorted_values", sorted_values)
-    array_argument("values", values)
+    sorted_values = array_argument("sorted_values", sorted_values)
+    values = array_argument("values", values)
     m = values.shape[0]
-    array_argument("out", out, dtypes=INTEGERS, size=m)
+    out = array_argument("out", out, dtypes=INTEGERS, size=m)
     found = _search_left if side == "left" else _search_right
     transform(found, m, out, sorted_values, sorted_values.shape[0], values)

@@ -76,16 +76,22 @@ for segment in range(segments):
 )
 
 
-def _segments(offsets: Any, segments: int | None) -> int:
-    array_argument("offsets", offsets, dtypes=OFFSETS, size=0 if segments == 0 else 1)
-    available = int(offsets.shape[0]) - 1
+def _ragged(offsets: Any, segments: int | None) -> tuple[Any, int]:
+    """Offsets as an array of NumPy or CuPy, and the number of segments."""
+    try:
+        fine = offsets.ndim == 1 and offsets.dtype.char in OFFSETS and offsets.size > 0
+    except AttributeError:
+        fine = False
+    if not fine:
+        offsets = array_argument("offsets", offsets, dtypes=OFFSETS, size=0 if segments == 0 else 1)
+    available = offsets.size - 1
     if segments is None:
-        return available
+        return offsets, available
     if segments and not 0 <= segments <= available:
         raise ValueError(
             f"argument 'segments' is {segments}, but 'offsets' has {available + 1} elements"
         )
-    return segments
+    return offsets, segments
 
 
 def segmented_transform(
@@ -122,7 +128,7 @@ def segmented_transform(
         >>> out
         array([20, 30, 40,  0, 10])
     """
-    segments = _segments(offsets, segments)
+    offsets, segments = _ragged(offsets, segments)
     if elements <= 0 or segments == 0:
         length_argument("elements", elements)
         return
@@ -196,7 +202,7 @@ def segmented_reduce(
         >>> sums
         array([6., 0., 4.])
     """
-    segments = _segments(offsets, segments)
+    offsets, segments = _ragged(offsets, segments)
     if segments == 0:
         return
     if elements < 0:
@@ -238,5 +244,5 @@ def segment_ids(offsets: Any, out: Any) -> None:
         >>> out
         array([0, 0, 0, 2, 2])
     """
-    array_argument("out", out, dtypes=INTEGERS)
+    out = array_argument("out", out, dtypes=INTEGERS)
     segmented_transform(offsets, out.shape[0], _store_segment, out)

@@ -10,7 +10,7 @@ from . import _radix
 from ._check import array_argument, length_argument
 from ._op import op
 from ._run import run, scratch
-from ._segmented import _segments
+from ._segmented import _ragged
 from ._template import Slot, Template
 from ._transform import transform
 
@@ -124,8 +124,8 @@ def segmented_argsort(
         >>> order
         array([1, 2, 0, 0])
     """
-    segments = _segments(offsets, segments)
-    array_argument("out", out, dtypes="lq", size=0 if elements is None else elements)
+    offsets, segments = _ragged(offsets, segments)
+    out = array_argument("out", out, dtypes="lq", size=0 if elements is None else elements)
     if elements is None:
         elements = int(out.shape[0])
     if elements <= 0 or segments == 0:
@@ -220,13 +220,13 @@ def segmented_sort(
         >>> out
         array([1., 2., 3., 5.])
     """
-    array_argument("values", values, dtypes="?bBhHiIlLqQfd")
+    values = array_argument("values", values, dtypes="?bBhHiIlLqQfd")
     if elements is None:
         elements = int(values.shape[0])
-    array_argument("out", out, size=length_argument("elements", elements))
+    out = array_argument("out", out, size=length_argument("elements", elements))
     order = scratch(values, elements, np.int64)
     less = order_of(values, ascending)
-    segments = _segments(offsets, segments)
+    offsets, segments = _ragged(offsets, segments)
     segmented_argsort(offsets, order, less, absolute=True, elements=elements, segments=segments)
     if segments:
         transform(_gather, elements, out, values, order, offsets, segments)

@@ -8,10 +8,10 @@ from primitives import (
     scratch,
     segmented_transform,
     transform,
-    upper_bound,
 )
 
 from .._registry import kernel
+from .listarray import store_before
 
 
 @op
@@ -230,19 +230,22 @@ def none_in_lists(i, value, index, offsets, outlength):
 
 
 @op
-def store_none_in_list(i, before, after, toindex, offsets, outlength, starts):
-    if after != before:
-        toindex[before] = i - starts[upper_bound(offsets, 0, outlength + 1, i) - 1]
+def store_none_position(segment, position, local, toindex, nones_before, index, offsets, starts):
+    if index[position] < 0:
+        toindex[nones_before[position]] = position - starts[segment]
 
 
 @kernel("awkward_IndexedArray_index_of_nulls")
 def index_of_nulls(toindex, fromindex, offsets, outlength, starts):
-    """Position of every None, relative to its list's start: one launch; Nones search their list."""
-    scan(
-        fromindex.shape[0],
-        (none_in_lists, fromindex, offsets, outlength),
-        (store_none_in_list, toindex, offsets, outlength, starts),
-    )
+    """Position of every None, relative to its list's start: two launches, a running count of Nones,
+    then their positions, balanced over elements."""
+    n = fromindex.shape[0]
+    nones_before = scratch(fromindex, n, "int32" if n < 2**31 else "int64")
+    scan(n, (none_in_lists, fromindex, offsets, outlength), (store_before, nones_before))
+    segmented_transform(
+        offsets, n, store_none_position, toindex, nones_before, fromindex, offsets, starts,
+        segments=outlength,
+    )  # fmt: skip
 
 
 @op

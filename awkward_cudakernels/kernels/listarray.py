@@ -66,23 +66,30 @@ def getitem_next_at(tocarry, fromstarts, fromstops, lenstarts, at):
     transform(next_at, lenstarts, tocarry, fromstarts, fromstops, at)
 
 
+@device_function
+def bad_list(start, stop, lencontent):
+    """1 if a list stops before it starts, 2 if it leaves its content, 0 if neither."""
+    if stop < start:
+        return 1
+    return 2 if stop != start and stop > lencontent else 0
+
+
 @op(errors=("stops[i] < starts[i]", "stops[i] > len(content)", "index out of range"))
 def next_array(i, tocarry, toadvanced, starts, stops, fromarray, lenarray, lencontent):
     outer = i // max(lenarray, 1)
     j = i - outer * lenarray
+    start = starts[outer]
+    stop = stops[outer]
+    at = fromarray[j] if j < lenarray else 0
+    code = bad_list(start, stop, lencontent)
+    regular = regular_at(at, stop - start)
     if j < lenarray:
-        tocarry[i] = 0
+        if code == 0 and regular < 0:
+            code = 3
+        tocarry[i] = start + regular if code == 0 else 0
         toadvanced[i] = j
-    length = stops[outer] - starts[outer]
-    if length < 0:
-        return 1, NO_ATTEMPT, outer
-    if length != 0 and stops[outer] > lencontent:
-        return 2, NO_ATTEMPT, outer
-    if j < lenarray:
-        regular = regular_at(fromarray[j], length)
-        if regular < 0:
-            return 3, fromarray[j], outer
-        tocarry[i] = starts[outer] + regular
+    if code > 0:
+        return code, at if code == 3 else NO_ATTEMPT, outer
 
 
 @kernel("awkward_ListArray_getitem_next_array")
@@ -99,18 +106,17 @@ def getitem_next_array(
 
 @op(errors=("stops[i] < starts[i]", "stops[i] > len(content)", "index out of range"))
 def next_array_advanced(i, tocarry, toadvanced, starts, stops, fromarray, fromadvanced, lencontent):
-    tocarry[i] = 0
-    toadvanced[i] = i
-    length = stops[i] - starts[i]
-    if length < 0:
-        return 1
-    if length != 0 and stops[i] > lencontent:
-        return 2
+    start = starts[i]
+    stop = stops[i]
     at = fromarray[fromadvanced[i]]
-    regular = regular_at(at, length)
-    if regular < 0:
-        return 3, at
-    tocarry[i] = starts[i] + regular
+    code = bad_list(start, stop, lencontent)
+    regular = regular_at(at, stop - start)
+    if code == 0 and regular < 0:
+        code = 3
+    tocarry[i] = start + regular if code == 0 else 0
+    toadvanced[i] = i
+    if code > 0:
+        return code, at if code == 3 else NO_ATTEMPT
 
 
 @kernel("awkward_ListArray_getitem_next_array_advanced")
@@ -329,17 +335,16 @@ def getitem_jagged_descend(
 def expand(i, multistarts, multistops, singleoffsets, tocarry, starts, stops, jaggedsize):
     outer = i // max(jaggedsize, 1)
     j = i - outer * jaggedsize
+    start = starts[outer]
+    length = stops[outer] - start
     if j < jaggedsize:
         multistarts[i] = singleoffsets[j]
         multistops[i] = singleoffsets[j + 1]
-        tocarry[i] = 0
-    length = stops[outer] - starts[outer]
+        tocarry[i] = start + j if length == jaggedsize else 0
     if length < 0:
         return 1, NO_ATTEMPT, outer
     if length != jaggedsize:
         return 2, NO_ATTEMPT, outer
-    if j < jaggedsize:
-        tocarry[i] = starts[outer] + j
 
 
 @kernel("awkward_ListArray_getitem_jagged_expand")
@@ -425,8 +430,9 @@ def getitem_jagged_shrink(
     kinds of offsets; then the valid elements of every slice are a range of the valid elements.
     """
     n = missing.shape[0]
-    valid_before = scratch(missing, n + 1, "int64")
-    positions = scratch(missing, n, "int64")
+    small = "int32" if n < 2**31 else "int64"  # half the bytes
+    valid_before = scratch(missing, n + 1, small)
+    positions = scratch(missing, n, small)
     scan(n + 1, (is_valid, missing, n), (store_valid, valid_before, positions))
     scan(
         length + 1,

@@ -133,15 +133,36 @@ def reduce_local_nextparents(nextparents, offsets, length, nextparents_length):
     )
 
 
+STEP = 256
+"""Outputs in a row that one thread writes at most."""
+
+
 @op
-def first_of_parent(k, outoffsets, parents, lenparents):
-    outoffsets[k] = lower_bound(parents, 0, lenparents, k)
+def store_offsets_of_parents(i, outoffsets, parents, lenparents, outlength):
+    # Offset k is the number of parents below k: i for all k after parent i - 1, up to parent i. The
+    # thread of i writes these up to the next multiple of STEP; every multiple of STEP that has such a
+    # run before it has a thread that looks up its own i, and writes on.
+    if i <= lenparents:
+        first = max(parents[i - 1] + 1, 0) if i > 0 else 0
+        last = min(parents[i], outlength) if i < lenparents else outlength
+        for k in range(first, min(last, (first // STEP + 1) * STEP - 1) + 1):
+            outoffsets[k] = i
+    k = i * STEP
+    if 0 < k <= outlength:
+        j = lower_bound(parents, 0, lenparents, k)
+        first = parents[j - 1] + 1 if j > 0 else 0
+        last = min(parents[j], outlength) if j < lenparents else outlength
+        if first < k:
+            for at in range(k, min(last, k + STEP - 1) + 1):
+                outoffsets[at] = j
 
 
 @kernel("awkward_ListOffsetArray_reduce_local_outoffsets_64")
 def reduce_local_outoffsets(outoffsets, parents, lenparents, outlength):
-    """Offsets from sorted parents, of awkward before its reducers took offsets: one launch."""
-    transform(first_of_parent, outlength + 1, outoffsets, parents, lenparents)
+    """Offsets from sorted parents, of awkward before its reducers took offsets: one launch, over
+    parents, balanced whatever the number of parents that do not occur."""
+    n = max(lenparents, outlength // STEP) + 1
+    transform(store_offsets_of_parents, n, outoffsets, parents, lenparents, outlength)
 
 
 # Reducing across lists: the rows of an outer bin are aligned, and each column of a bin is reduced.
@@ -387,24 +408,33 @@ def store_bin(i, before, after, outstarts, outstops, maxcount, outlength):
 
 
 @op
-def store_empty(i, outstarts, outstops):
-    outstarts[i] = 0
-    outstops[i] = 0
+def last_filled(i, outstarts, outstops, distincts, maxcount):
+    start = i * maxcount
+    stop = start + maxcount
+    while stop > start and distincts[stop - 1] == -1:
+        stop -= 1
+    outstarts[i] = start
+    outstops[i] = stop
+
+
+FEW_COLUMNS = 256
+"""Columns that one thread may look at."""
 
 
 @kernel("awkward_ListOffsetArray_reduce_nonlocal_outstartsstops_64")
 def reduce_nonlocal_outstartsstops(outstarts, outstops, distincts, lendistincts, outlength):
-    """For every bin, its columns up to the last filled one: one launch, a running maximum of
-    those."""
-    if outlength > 0 and lendistincts >= outlength:
-        scan(
-            lendistincts,
-            (filled_end, distincts),
-            (store_bin, outstarts, outstops, lendistincts // outlength, outlength),
-            combine="maximum",
-        )
-    else:
-        transform(store_empty, outlength, outstarts, outstops)
+    """For every bin, its columns up to the last filled one: one launch, by a thread for each bin, or,
+    of many columns, by a running maximum of the filled ones."""
+    maxcount = lendistincts // outlength if outlength > 0 else 0
+    if maxcount <= FEW_COLUMNS:
+        transform(last_filled, outlength, outstarts, outstops, distincts, maxcount)
+        return
+    scan(
+        lendistincts,
+        (filled_end, distincts),
+        (store_bin, outstarts, outstops, maxcount, outlength),
+        combine="maximum",
+    )
 
 
 # Sorting

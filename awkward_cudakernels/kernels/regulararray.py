@@ -2,7 +2,7 @@
 
 import math
 
-from primitives import op, segmented_transform, store_int64, transform
+from primitives import op, store_int64, transform, upper_bound
 
 from .._registry import kernel
 from .listarray import binomial, largest_binomial, regular_at
@@ -137,32 +137,37 @@ def reduce_local_nextparents(nextparents, size, length):
 
 
 @op
-def column_offset(i, nextoffsets, offsets, size):
-    nextoffsets[i] = 0
-    if i > 0:
-        segment = (i - 1) // size
-        column = i - segment * size
-        rows = offsets[segment + 1] - offsets[segment]
-        nextoffsets[i] = (offsets[segment] - offsets[0]) * size + column * rows
-
-
-@op
-def column_element(segment, position, local, nextcarry, offsets, size):
-    outer = segment // size
-    nextcarry[position] = (offsets[outer] + local) * size + (segment - outer * size)
+def prepare_columns(i, nextcarry, nextoffsets, offsets, size, outlength, elements):
+    origin = offsets[0]
+    if i <= outlength * size:
+        before = 0
+        if i > 0:
+            segment = (i - 1) // size
+            column = i - segment * size
+            rows = offsets[segment + 1] - offsets[segment]
+            before = (offsets[segment] - origin) * size + column * rows
+        nextoffsets[i] = before
+    if i < elements:
+        outer = upper_bound(offsets, 0, outlength + 1, origin + i // size) - 1
+        if outer < outlength:
+            first = offsets[outer]
+            rows = offsets[outer + 1] - first
+            local = i - (first - origin) * size
+            column = local // max(rows, 1)
+            nextcarry[i] = (first + local - column * rows) * size + column
 
 
 @kernel("awkward_RegularArray_reduce_nonlocal_preparenext_64")
 def reduce_nonlocal_preparenext(nextcarry, nextoffsets, offsets, size, length, outlength):
     """Groups the elements of each segment of lists by their place in the list.
 
-    Two launches: the offsets of these groups, which depend on sizes only, then their elements.
+    One launch, over elements, each of which searches its segment, and over the offsets of these
+    groups, which depend on sizes only.
     """
-    groups = outlength * size
-    transform(column_offset, groups + 1, nextoffsets, offsets, size)
     elements = nextcarry.shape[0]
-    segmented_transform(
-        nextoffsets, elements, column_element, nextcarry, offsets, size, segments=groups
+    n = max(elements, outlength * size + 1)
+    transform(
+        prepare_columns, n, nextcarry, nextoffsets, offsets, size, outlength, elements
     )
 
 

@@ -47,6 +47,16 @@ def test_outoffsets(n, outlength, to):
     assert _back(out).tolist() == [*expected, POISON, POISON]
 
 
+@pytest.mark.parametrize("present", ([0], [5000], [9999], [255, 256, 257, 511, 512], [0, 3000, 3001, 9000], []))
+@pytest.mark.parametrize("to", ("host", pytest.param("device", marks=pytest.mark.gpu)))
+def test_outoffsets_with_long_runs_of_empty_lists(present, to):
+    parents = np.repeat(np.array(present, np.int64), 3)
+    expected = np.concatenate([[0], np.cumsum(np.bincount(parents, minlength=10_000))])
+    out = _copy(np.full(10_001, POISON), to)
+    registry()[OUTOFFSETS](out, _copy(parents, to), len(parents), 10_000)
+    assert _back(out).tolist() == expected.tolist()
+
+
 def test_only_the_given_length_is_read():
     """Arrays may be longer than the call needs."""
     parents = np.array([1, 1, 3, 0, 99], np.int64)

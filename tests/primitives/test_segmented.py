@@ -212,3 +212,24 @@ class TestRefusals:
     def test_elements(self, xp):
         with pytest.raises(ValueError, match="'elements' must not be negative"):
             segmented_transform(xp.asarray([0, 1]), -1, locate, xp.ones(3), xp.ones(3), 0)
+
+
+class Foreign:
+    """An array of a library that is neither NumPy nor CuPy, but knows DLPack."""
+
+    dtype = "its own kind of dtype"
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+def test_arrays_of_another_library():
+    out = np.full(5, -1)
+    segment_ids(Foreign(np.array([0, 3, 3, 5])), Foreign(out))
+    assert out.tolist() == [0, 0, 0, 2, 2]
