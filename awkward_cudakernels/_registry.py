@@ -127,10 +127,10 @@ def _same(found: np.dtype[Any], expected: np.dtype[Any]) -> bool:
 
 def _number(value: Any, known: bool) -> Any:
     """A number that may be an array without dimensions; one on the device stays there if it can."""
+    if hasattr(value, "__cuda_array_interface__"):
+        return errorflag.read_items(value, (0,))[0] if known else scalar_of(value)
     if isinstance(value, (np.ndarray, np.generic)):
         return value.item()
-    if hasattr(value, "__cuda_array_interface__"):
-        return errorflag.read(value)[0].item() if known else scalar_of(value)
     return value
 
 

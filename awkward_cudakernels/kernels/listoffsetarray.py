@@ -417,7 +417,7 @@ def last_filled(i, outstarts, outstops, distincts, maxcount):
     outstops[i] = stop
 
 
-FEW_COLUMNS = 256
+FEW_COLUMNS = 24
 """Columns that one thread may look at."""
 
 

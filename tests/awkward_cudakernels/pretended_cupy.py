@@ -20,6 +20,9 @@ import numpy as np
 waits: list[str] = []
 """What has read values of arrays, not through errorflag."""
 
+WAITING = {"nonzero", "flatnonzero", "argwhere", "unique", "histogram"}
+"""Functions of CuPy that read a length."""
+
 TAKES_NUMPY = {"asarray", "array", "ascontiguousarray"}
 """Functions of CuPy that copy NumPy's arrays."""
 
@@ -34,7 +37,8 @@ class Memory:
 
 def _noted(name):
     def method(self, *args, **kwargs):
-        waits.append(name)
+        if not sys._getframe(1).f_globals["__name__"].startswith("errorflag"):
+            waits.append(name)
         return getattr(np.ndarray, name)(self, *args, **kwargs)
 
     return method
@@ -53,6 +57,10 @@ class ndarray(np.ndarray):
         return Memory(self)
 
     @property
+    def __cuda_array_interface__(self):
+        return self.__array_interface__
+
+    @property
     def _c_contiguous(self):
         return self.flags.c_contiguous
 
@@ -66,6 +74,11 @@ class ndarray(np.ndarray):
         else:
             where = _index(where)
         return wrapped(self.view(np.ndarray)[where])
+
+    def __setitem__(self, where, value):
+        refuse((value,))
+        where = tuple(map(_index, where)) if isinstance(where, tuple) else _index(where)
+        self.view(np.ndarray)[where] = plain(value)
 
     def __array_ufunc__(self, ufunc, method, *inputs, out=None, **kwargs):
         refuse((*inputs, *(out or ())))
@@ -90,6 +103,8 @@ class ndarray(np.ndarray):
 
 def _index(part):
     refuse((part,))
+    if isinstance(part, ndarray) and part.dtype == np.bool_:
+        waits.append("[mask]")
     return plain(part)
 
 
@@ -178,6 +193,8 @@ def _function(name):
     def call(*args, **kwargs):
         if name not in TAKES_NUMPY:
             refuse((*args, *kwargs.values()))
+        if name in WAITING:
+            waits.append(name)
         kwargs = {key: plain(value) for key, value in kwargs.items()}
         return wrapped(function(*map(plain, args), **kwargs))
 

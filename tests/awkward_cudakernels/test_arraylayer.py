@@ -111,6 +111,15 @@ METHODS = {
     "byteswap": lambda n, x: n.byteswap(n.byteswap(x)),
     "ascontiguousarray": lambda n, x: n.ascontiguousarray(x),
     "stack": lambda n, x: n.stack([x, x]),
+    "arange": lambda n, x: n.arange(3, 17, 4, dtype=np.int64),
+    "arange to a number": lambda n, x: n.arange(5, dtype=np.int64),
+    "arange backwards": lambda n, x: n.arange(5, 0, -2, dtype=np.int64),
+    "arange empty": lambda n, x: n.arange(5, 0, dtype=np.int64),
+    "arange float": lambda n, x: n.arange(0.5, 3, dtype=np.float64),
+    "asarray of a list": lambda n, x: n.asarray([3, 4], dtype=np.int64),
+    "asarray of a number": lambda n, x: n.asarray(3),
+    "asarray copy": lambda n, x: n.asarray(x, copy=True),
+    "asarray other dtype": lambda n, x: n.asarray(x, dtype=np.complex128),
     "apply_ufunc add 1": lambda n, x: n.apply_ufunc(np.add, "__call__", [x, 1]),
     "apply_ufunc float scalar": lambda n, x: n.apply_ufunc(np.multiply, "__call__", [2.5, x]),
     "apply_ufunc greater": lambda n, x: n.apply_ufunc(np.greater, "__call__", [x, 0]),
@@ -146,6 +155,55 @@ def test_repeat_with_counts(layers, counts, dtype):
     x = np.arange(len(counts)) * 1.5
     got = layers[1].repeat(cupy.asarray(x), cupy.asarray(counts))
     assert_same(np.repeat(x, counts), as_numpy(got))
+
+
+@pytest.mark.parametrize("size", [0, 1, 8192, 8193, 100_000])
+def test_asarray_of_an_array_of_numpy(layers, size):
+    x = np.arange(size) * 0.5
+    got = layers[1].asarray(x)
+    x[:] = -1  # the copy has been made
+    assert_same(np.arange(size) * 0.5, as_numpy(got))
+
+
+def test_asarray_of_a_small_array_does_not_wait(layers, held_stream):
+    with held_stream():
+        got = layers[1].asarray([3, 4])
+        ak.index.Index64([0, 5], nplike=layers[1])
+    assert as_numpy(got).tolist() == [3, 4]
+
+
+@pytest.mark.parametrize("at", [[0], [2, -1, 0], [3], [-4], [0, 7]])
+@pytest.mark.parametrize("dtype", ["int64", "int32", "uint8", "int8"])
+@pytest.mark.parametrize(
+    "array",
+    [
+        ak.Array([1.5, 2.5, 3.5]),
+        ak.Array([[1, 2], [], [3]]),
+        ak.Array(np.arange(6).reshape(3, 2)),
+        ak.Array(np.zeros((3, 0))),
+        ak.Array(["one", "two", "three"]),
+        ak.Array([{"x": 1, "y": [2]}, {"x": 3, "y": []}, {"x": 5, "y": [6, 7]}]),
+        ak.Array([1, None, 3]),
+        ak.Array(np.arange(3, dtype=np.float16)),
+    ],
+    ids=str,
+)
+def test_an_index_of_the_user(array, at, dtype):
+    if dtype == "uint8" and min(at) < 0:
+        pytest.skip("no negative numbers")
+    at = np.array(at, dtype)
+    on_device = ak.to_backend(array, "cuda")
+    if at.min() >= -3 and at.max() < 3:
+        assert ak.to_list(on_device[ak.to_backend(ak.Array(at), "cuda")]) == ak.to_list(array[at])
+        return
+    with pytest.raises((ValueError, IndexError), match=r"index out of bounds|out of bounds"):
+        ak.to_list(on_device[ak.to_backend(ak.Array(at), "cuda")])
+
+
+def test_an_error_of_the_host_gives_way_to_the_kernel_s():
+    empty = ak.to_backend(ak.Array([[], [], []]), "cuda")
+    with pytest.raises(ValueError, match="index out of range in compiled CUDA code"):
+        ak.to_list(empty[:, 0])
 
 
 def test_repeat_refuses_negative_counts(layers):

@@ -1,0 +1,104 @@
+"""How often each operation of the benchmark makes the host wait for the device, and who asks.
+
+``python tests/awkward_cudakernels/waits.py`` writes the table of docs/waits.md; a test compares it. It needs no
+GPU: see `pretended_cupy`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from unittest.mock import patch
+
+import pretended_cupy
+
+import awkward_cudakernels
+import errorflag
+from awkward_cudakernels.bench.operations import OPERATIONS
+from awkward_cudakernels.bench.sample import Sample
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "waits.md"
+START, END = "<!-- waits -->\n", "<!-- /waits -->\n"
+
+HERE = ("pretended_cupy", "waits", "errorflag", "unittest", "awkward_cudakernels", "primitives")
+PLUMBING = {"maybe_materialize", "index_as_shape_item", "derive_slice_for_length", "__getitem__", "_getitem"}
+
+
+def asker() -> str:
+    """The function of awkward that asks, by the call stack."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        module, name = frame.f_globals.get("__name__", ""), frame.f_code.co_name
+        if module.startswith("awkward.") and name not in PLUMBING and not name.startswith("<"):
+            owner = frame.f_locals.get("self")
+            return name if owner is None else f"{type(owner).__name__}.{name}"
+        if module == "awkward_cudakernels._classes" and name not in ("__getitem__", "_index_element", "_span"):
+            owner = frame.f_locals.get("self")
+            return name if owner is None else f"{type(owner).__name__}.{name}"
+        frame = frame.f_back
+    return "the program"
+
+
+class Waits(list):
+    """Takes the place of `pretended_cupy.waits`."""
+
+    def append(self, what: str) -> None:
+        super().append(f"{asker()}, by CuPy's `{what}`")
+
+
+@contextmanager
+def watched() -> Iterator[Waits]:
+    """Inside, every wait is noted with who asks for it."""
+    found = Waits()
+
+    def noting(function):
+        def call(*args, **kwargs):
+            list.append(found, asker())
+            return function(*args, **kwargs)
+
+        return call
+
+    names = "read", "read_items", "synchronize"
+    replaced = {name: noting(getattr(errorflag, name)) for name in names}
+    with patch.multiple(errorflag, **replaced), patch.object(pretended_cupy, "waits", found):
+        yield found
+
+
+def measured() -> dict[str, Counter]:
+    """For each operation who waits, and how often; the ends of the arguments' offsets are known."""
+    table = {}
+    with pretended_cupy.instead():
+        awkward_cudakernels.register("cuda")
+        try:
+            sample = Sample(1000, "cuda")
+            for operation in OPERATIONS:
+                arguments = [sample.get(name) for name in operation.inputs]
+                operation.function(*arguments)
+                with watched() as found:
+                    operation.function(*arguments)
+                table[operation.name] = Counter(found)
+        finally:
+            awkward_cudakernels.unregister("cuda")
+    return table
+
+
+def document() -> str:
+    """The table in Markdown."""
+    lines = ["| operation | waits | who asks |", "|---|---:|---|"]
+    for name, found in measured().items():
+        who = "; ".join(text if n == 1 else f"{n} × {text}" for text, n in found.items())
+        lines.append(f"| {name} | {found.total()} | {who} |".replace("*", "\\*"))
+    return "\n".join(lines) + "\n"
+
+
+def written(text: str) -> str:
+    """The document with another table."""
+    before, rest = text.split(START)
+    return before + START + document() + END + rest.split(END)[1]
+
+
+if __name__ == "__main__":
+    DOCUMENT.write_text(written(DOCUMENT.read_text(encoding="utf-8")), encoding="utf-8")
