@@ -136,39 +136,49 @@ def reduce_local_nextparents(nextparents, size, length):
     transform(list_of_element, length * size, nextparents, size)
 
 
+STEP = 256
+"""Elements in a row that one thread writes at most."""
+
+
 @op
 def prepare_columns(i, nextcarry, nextoffsets, offsets, size, outlength, elements):
+    # A group is a column of a segment of lists: its elements are `rows` places in a row. The thread of
+    # a group writes these up to the next multiple of STEP; every multiple of STEP inside of a group has
+    # a thread that looks up its own group, and writes on.
     origin = offsets[0]
-    if i <= outlength * size:
-        before = 0
-        if i > 0:
-            segment = (i - 1) // size
-            column = i - segment * size
-            rows = offsets[segment + 1] - offsets[segment]
-            before = (offsets[segment] - origin) * size + column * rows
-        nextoffsets[i] = before
-    if i < elements:
-        outer = upper_bound(offsets, 0, outlength + 1, origin + i // size) - 1
-        if outer < outlength:
-            first = offsets[outer]
-            rows = offsets[outer + 1] - first
-            local = i - (first - origin) * size
+    if i == 0:
+        nextoffsets[0] = 0
+    if i < outlength * size:
+        outer = i // size
+        column = i - outer * size
+        start = offsets[outer]
+        rows = offsets[outer + 1] - start
+        first = (start - origin) * size + column * rows
+        nextoffsets[i + 1] = first + rows
+        if first >= 0:
+            for k in range(first, min(first + rows, (first // STEP + 1) * STEP, elements)):
+                nextcarry[k] = (start + k - first) * size + column
+    place = i * STEP
+    if place < elements:
+        outer = upper_bound(offsets, 0, outlength + 1, origin + place // size) - 1
+        if 0 <= outer < outlength:
+            start = offsets[outer]
+            rows = offsets[outer + 1] - start
+            local = place - (start - origin) * size
             column = local // max(rows, 1)
-            nextcarry[i] = (first + local - column * rows) * size + column
+            first = place - local + column * rows
+            if first < place:
+                for k in range(place, min(first + rows, place + STEP, elements)):
+                    nextcarry[k] = (start + k - first) * size + column
 
 
 @kernel("awkward_RegularArray_reduce_nonlocal_preparenext_64")
 def reduce_nonlocal_preparenext(nextcarry, nextoffsets, offsets, size, length, outlength):
-    """Groups the elements of each segment of lists by their place in the list.
-
-    One launch, over elements, each of which searches its segment, and over the offsets of these
-    groups, which depend on sizes only.
-    """
+    """Groups the elements of each segment of lists by their place in the list: one launch, over groups,
+    balanced however long they are."""
     elements = nextcarry.shape[0]
-    n = max(elements, outlength * size + 1)
-    transform(
-        prepare_columns, n, nextcarry, nextoffsets, offsets, size, outlength, elements
-    )
+    n = max(outlength * size, elements // STEP) + 1
+    transform(prepare_columns, n, nextcarry, nextoffsets, offsets, size, outlength, elements)
 
 
 @op

@@ -644,7 +644,7 @@ def test_a_broken_process_costs_one_row(script):
         Task("time", "s", "crashes", 2),
     ]
     made, rows = work(*tasks)
-    made.join()
+    assert made.rests(60)
     found = {(r["row"], r["lists"]): r for r in rows}
     assert len(rows) == len(found) == 5
     assert found["a", 1]["process"] != found["b", 1]["process"]
@@ -657,8 +657,15 @@ def test_a_worker_waits_until_it_is_told(script):
     made, rows = work(Task("time", "s", "a", 1), Task("wait"), Task("time", "s", "b", 1))
     assert made.ready.wait(30)
     assert [r["row"] for r in rows] == ["a"]
-    made.join()
+    made.turn()
+    assert made.rests(30)
     assert [r["row"] for r in rows] == ["a", "b"]
+
+
+def test_rounds_measure_again_what_the_host_bounds():
+    tasks = [Task("time", "s", "a", lists) for lists in (1_000, 200_000, 2_000_000)]
+    found = runner._in_rounds(tasks)
+    assert found == [*tasks, Task("wait"), *tasks[:2], Task("wait"), *tasks[:2]]
 
 
 def test_a_silent_worker_is_ended(script, monkeypatch, tmp_path):
@@ -667,7 +674,7 @@ def test_a_silent_worker_is_ended(script, monkeypatch, tmp_path):
     monkeypatch.setattr(runner, "COMMAND", [sys.executable, str(path)])
     monkeypatch.setattr(runner, "TIMEOUT", 0.3)
     made, rows = work(Task("time", "s", "a", 1))
-    made.join()
+    assert made.rests(60)
     assert rows[0]["error"] == "no answer in 0 s"
 
 
@@ -675,7 +682,7 @@ def test_a_stopped_worker_reports_nothing_more(script):
     made, rows = work(Task("wait"), Task("time", "s", "a", 1))
     assert made.ready.wait(30)
     made.stop()
-    made.join()
+    made._thread.join(30)
     assert rows == []
     assert threading.active_count() < 50
 
