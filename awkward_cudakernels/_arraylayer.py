@@ -154,6 +154,12 @@ def gather(array: Any, indexes: Any) -> Any:
     return out
 
 
+def running_sum(x: Any, out: Any) -> None:
+    """The sums of integers up to and including each, to an array of int64 or uint64; they wrap."""
+    counted = "count" if x.dtype.itemsize < 4 else out.dtype.name  # small numbers cannot wrap
+    scan(x.shape[0], (element, x), (store_after, out), dtype=counted)
+
+
 class CudaArrays(Cupy):
     """The array layer of the registered CUDA backend."""
 
@@ -288,8 +294,7 @@ class CudaArrays(Cupy):
             out = self._module.ndarray(x.shape, dtype)
         elif out.dtype != dtype or out.shape != x.shape or not out._c_contiguous:
             return self._module.cumsum(x, axis=axis, out=out)
-        counted = "count" if x.dtype.itemsize < 4 else dtype.name  # small numbers cannot wrap
-        scan(x.shape[0], (element, x), (store_after, out), dtype=counted)
+        running_sum(x, out)
         return out
 
     def nonzero(self, x: Any) -> tuple[Any, ...]:

@@ -95,7 +95,11 @@ def index_init(original: Method) -> Method:
     """`Index.__init__`: looks at an array of CuPy once, and at a list before it is on the device."""
 
     def __init__(self: Any, data: Any, *, metadata: Any = None, nplike: Any = None) -> None:
-        if type(data) is _ndarray and metadata is None:
+        if (
+            type(data) is _ndarray
+            and metadata is None
+            and (nplike is None or type(nplike) is CudaArrays)
+        ):
             char = data.dtype.char
             index_type = INDEX_TYPES.get(char)
             expected = self._expected_dtype
@@ -487,7 +491,12 @@ def indexedoptionarray_recursively_apply(original: Method) -> Method:
 def _span(index: Any, nplike: Any) -> list[int]:
     """The least and the greatest of the numbers that are not negative; the greatest is -1 without any."""
     span = nplike.empty(2, dtype=np.int64)
-    whole = nplike.asarray([0, index.shape[0]])
+    find_span(index, nplike.asarray([0, index.shape[0]]), span)
+    return errorflag.read_items(span, (0, 1))
+
+
+def find_span(index: Any, whole: Any, span: Any) -> None:
+    """As `_span`, to an array of two; `whole` are the offsets of one segment, the index."""
     segmented_reduce(
         whole,
         index.shape[0],
@@ -498,7 +507,6 @@ def _span(index: Any, nplike: Any) -> list[int]:
         merge=(include_span,),
         finish=(store_span, span),
     )
-    return errorflag.read_items(span, (0, 1))
 
 
 # Slices by masks

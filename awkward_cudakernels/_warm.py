@@ -25,10 +25,11 @@ from primitives import (
     _radix,
     scalar_of,
     scan,
+    segment_ids,
     segmented_transform,
     select,
     transform,
-)  # fmt: skip
+)
 from primitives._run import Build, record
 from primitives._sort import order_of
 
@@ -170,21 +171,37 @@ def _array_layer() -> Iterator[Build]:
     with record() as recorded:
         for kind in "?bBhHiIlLfd":
             select((_arraylayer.is_nonzero, _array(kind)), n, out, total=out)
+        for kind in "?bBhHiIlL":
+            x = _array(kind)
+            _arraylayer.running_sum(x, _array("L" if x.dtype.kind == "u" else "l"))
         for kind in "bBiIl":
             x = _array(kind)
             scan(n, (_arraylayer.differs, x, x), (_arraylayer.only_total,), total=out)
+        for kind in "bBhHiIlL":
+            _arraylayer.check_bounds(_array(kind), n)
         for kind in "iIl":
-            count = (_arraylayer.repeat_count, _array(kind))
+            x = _array(kind)
+            count = (_arraylayer.repeat_count, x)
             scan(n, count, (_arraylayer.store_repeat_offset, out), total=out)
+            transform(_classes.list_at, n, x, x, x, out, n)
+            transform(_classes.rank_of_offset, n, out, x, out)
+            segmented_transform(x, n, _classes.store_local, out, _array("?"), out)
         for kind in "?bBhHiIlLfdFD":
             x = _array(kind)
             segmented_transform(out, n, _arraylayer.repeat_element, x, x)
-            transform(_arraylayer.take, n, x, x, out, n)
+            for index in "il" if kind in "bBiIl" else "l":
+                transform(_arraylayer.take, n, x, x, _array(index), n)
             transform(_arraylayer.take_row, n, x, x, out, n, 1)
-        for kind in "iIl":
+        for kind in "il":
             x = _array(kind)
-            transform(_classes.list_at, n, x, x, x, out, n)
+            transform(_classes.without_first, n, x, x, 1)
+            for length in (1, n):
+                _classes.find_span(x[:length], _array("l")[:2], out)
         transform(_arraylayer.number_of_range, n, out, 0, 1)
+        transform(_classes.number_from_front, n, out, out, n)
+        transform(_classes.position_in_row, n, out, out, n, 1)
+        scan(n, (_classes.is_true, _array("?")), (_classes.store_rank, out))
+        segment_ids(out, out)
     yield from recorded
 
 

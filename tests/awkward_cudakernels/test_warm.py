@@ -297,6 +297,47 @@ assert "numba" not in sys.modules
 """
 
 
+ARRAY_LAYER = """
+import numpy as np
+import awkward as ak
+import pretended_cupy
+from primitives import _run
+
+compiled, compile = [], _run._compile
+
+def noting(build, place):
+    compiled.append(build)
+    return compile(build, place)
+
+_run._compile = noting
+with pretended_cupy.instead():
+    import awkward_cudakernels
+    from awkward_cudakernels import _warm
+    from awkward_cudakernels.bench.operations import OPERATIONS
+    from awkward_cudakernels.bench.sample import Sample
+
+    awkward_cudakernels.register()
+    sample = Sample(300, "cuda")
+    for operation in OPERATIONS:
+        operation.function(*[sample.get(name) for name in operation.inputs])
+    counts = np.random.default_rng(1).integers(0, 6, 300)
+    for dtype in (np.float32, np.int64, np.int8, np.bool_):
+        a = ak.to_backend(ak.unflatten(ak.Array(np.arange(counts.sum()).astype(dtype)), counts), "cuda")
+        a[a > 1], a[ak.argmax(a, axis=1, keepdims=True)], a[[0, -1]], ak.to_regular(a[:, :0])[[1]]
+        ak.fill_none(ak.pad_none(a, 3), 0), ak.cartesian([a, a]), ak.mean(a, axis=1)
+    awkward_cudakernels.unregister()
+missing = {_warm.identity(build) for build in compiled} - {_warm.identity(build) for build in _warm.builds()}
+assert len(compiled) > 60, len(compiled)
+assert not missing, missing
+"""
+
+
+@pytest.mark.skipif(environment.why_no_cuda() is None, reason="CuPy is pretended, and a real one is there")
+def test_it_is_all_that_the_array_layer_launches():
+    path = os.pathsep.join([os.path.dirname(__file__), *sys.path])
+    subprocess.run([sys.executable, "-c", ARRAY_LAYER], check=True, env={**os.environ, "PYTHONPATH": path})
+
+
 @pytest.mark.gpu
 def test_this_gpu(folder):
     """All of it, in as many processes as there are cores; then nothing is left to compile."""
