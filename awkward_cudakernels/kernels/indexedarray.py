@@ -2,12 +2,16 @@
 
 from primitives import (
     device_function,
+    lower_bound,
     offsets_from,
     op,
+    scalar_of,
     scan,
     scratch,
     segmented_transform,
+    select,
     transform,
+    upper_bound,
 )
 
 from .._registry import kernel
@@ -398,16 +402,47 @@ def ranges_carry_next(index, fromstarts, fromstops, length, tocarry):
 
 
 @op
-def follow_nones(i, toindex, lentoindex, tooffsets, fromoffsets, fromnulls, lennulls, startslength):
-    if lentoindex > 0:
+def is_mark(i, keep, fromnulls):
+    keep[0] = fromnulls[i] == 1
+
+
+@op
+def list_of_mark(j, first_unused, lists, marks, found, fromoffsets, startslength):
+    if j < found:
+        # The mark j is at the end of a list, if all marks before it have put a None there. Marks that
+        # are then at the ends of as many empty lists take one each.
+        end = marks[j] - j + fromoffsets[0]
+        low = 0
+        high = j
+        while low < high:
+            middle = (low + high) // 2
+            if marks[middle] - middle < marks[j] - j:
+                low = middle + 1
+            else:
+                high = middle
+        k = lower_bound(fromoffsets, 1, startslength + 1, end) + j - low
+        lists[j] = k - 1
+        if k > startslength or fromoffsets[k] != end:
+            first_unused[0] = j
+
+
+@op
+def follow_marks(i, used, lists, found, first_unused, fromoffsets, fromnulls, lennulls, startslength):
+    shift = min(found, first_unused)
+    if shift < found:
+        for k in range(lists[shift - 1] + 1 if shift > 0 else 0, startslength):
+            place = fromoffsets[k + 1] - fromoffsets[0] + shift
+            if place < lennulls and fromnulls[place] == 1:
+                lists[shift] = k
+                shift += 1
+    used[0] = shift
+
+
+@op
+def store_offset_with_nones(i, tooffsets, toindex, lentoindex, fromoffsets, lists, used):
+    if i == 0 and lentoindex > 0:
         toindex[0] = 0
-    tooffsets[0] = fromoffsets[0]
-    shift = 0
-    for bin in range(startslength):
-        k = fromoffsets[bin + 1] - fromoffsets[0] + shift
-        if k < lennulls and fromnulls[k] == 1:
-            shift += 1
-        tooffsets[bin + 1] = fromoffsets[bin + 1] + shift
+    tooffsets[i] = fromoffsets[i] + upper_bound(lists, 0, used, i - 1)
 
 
 @op
@@ -421,22 +456,33 @@ def element_or_none(segment, position, local, toindex, fromoffsets):
 def unique_next_index_and_offsets(toindex, tooffsets, fromoffsets, fromnulls, startslength):
     """Lists with a None put after each one whose end is marked, at its place in the output.
 
-    Two launches: the offsets, then an index balanced over elements. Whether a list gets a None is
-    read at a place that depends on all the Nones before it, whatever the marks are: a state that
-    takes as many values as there are lists and does not combine. So one thread walks the lists (not
-    their elements) for the offsets.
+    Whether a list gets a None is read at a place that depends on all the Nones before it. But marks
+    are there to be used: if all are, the number of Nones before a mark is its rank. So every mark looks
+    up its list as if that were so, and a scan finds the first one that has none; those before it are
+    right. From there on, if there is one, a single thread follows the lists (awkward makes no such
+    marks). Five launches, O(n log n): the marks in order; their lists, and the first without; what is
+    left to follow; the offsets, which search these lists; an index, balanced over elements.
     """
-    transform(
-        follow_nones,
-        1,
-        toindex,
-        toindex.shape[0],
-        tooffsets,
-        fromoffsets,
-        fromnulls,
-        fromnulls.shape[0],
-        startslength,
+    n = fromnulls.shape[0]
+    marks = scratch(fromnulls, n, "int64")
+    lists = scratch(fromnulls, n, "int64")
+    found, first_unused, used = (scratch(fromnulls, 1, "int64") for _ in range(3))
+    select((is_mark, fromnulls), n, marks, total=found)
+    scan(
+        n,
+        (list_of_mark, lists, marks, scalar_of(found), fromoffsets, startslength),
+        (only_total,),
+        combine="minimum",
+        total=first_unused,
     )
+    transform(
+        follow_marks, 1, used, lists, scalar_of(found), scalar_of(first_unused), fromoffsets, fromnulls,
+        n, startslength,
+    )  # fmt: skip
+    transform(
+        store_offset_with_nones, startslength + 1, tooffsets, toindex, toindex.shape[0], fromoffsets,
+        lists, scalar_of(used),
+    )  # fmt: skip
     segmented_transform(
         tooffsets,
         toindex.shape[0],
