@@ -23,6 +23,7 @@ from awkward._nplikes.array_like import MaterializableArray
 from awkward._nplikes.cupy import Cupy
 from awkward._nplikes.jax import Jax
 from awkward._nplikes.placeholder import PlaceholderArray
+from awkward._nplikes.shape import unknown_length
 from awkward._nplikes.typetracer import TypeTracerArray
 from awkward._nplikes.virtual import VirtualNDArray
 from awkward.contents import (
@@ -195,17 +196,23 @@ def index_to64(original: Method) -> Method:
 # Layouts
 
 
+@op(errors=("index out of bounds",))
+def is_unset(i, mask, n):
+    if mask[n + i]:
+        return 1
+
+
 def content_getitem(original: Method) -> Method:
-    """`Content._getitem`: where an index of the user's comes in, which may be out of bounds."""
+    """`Content._getitem`: where an index or a mask of the user's comes in, which may be out of bounds."""
 
     def _getitem(self: Any, where: Any, *named_axis: Any) -> Any:
-        if (
-            isinstance(where, NumpyArray)
-            and type(self._backend.nplike) is CudaArrays
-            and _is_on_device(where._data)
-            and where._data.dtype.kind in "iu"
-        ):
-            check_bounds(where._data, self.length)
+        if isinstance(where, NumpyArray):
+            data = where._data
+            if type(data) is _ndarray and data._c_contiguous and self.length is not unknown_length:
+                if data.dtype.kind in "iu":
+                    check_bounds(data if data.ndim == 1 else data.reshape(-1), self.length)
+                elif data.dtype.kind == "b" and data.ndim == 1:
+                    transform(is_unset, max(0, data.shape[0] - self.length), data, self.length)
         return original(self, where, *named_axis)
 
     return _getitem

@@ -198,6 +198,7 @@ def _array_layer() -> Iterator[Build]:
             for length in (1, n):
                 _classes.find_span(x[:length], _array("l")[:2], out)
         transform(_arraylayer.number_of_range, n, out, 0, 1)
+        transform(_classes.is_unset, n, _array("?"), 0)
         transform(_classes.number_from_front, n, out, out, n)
         transform(_classes.position_in_row, n, out, out, n, 1)
         scan(n, (_classes.is_true, _array("?")), (_classes.store_rank, out))

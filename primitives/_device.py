@@ -93,11 +93,11 @@ class DeviceKernel:
 
     def _give_state(self, channel: Any, values: list[Any]) -> None:
         """Replaces the state and capacity parameters by memory of at least that capacity."""
-        import cupy
-
         wanted = values[self._state + 1]
         found = channel.scratch.get(self._state_key)
         if found is None or found[0] < wanted:
+            import cupy
+
             capacity = (wanted + wanted // 2 + 1023) // 1024 * 1024
             memory = cupy.zeros(32 + capacity * self._state_key[1], np.uint8)  # type: ignore[index]
             found = channel.scratch[self._state_key] = (capacity, memory)

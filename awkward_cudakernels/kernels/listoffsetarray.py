@@ -143,10 +143,13 @@ def store_offsets_of_parents(i, outoffsets, parents, lenparents, outlength):
     # thread of i writes these up to the next multiple of STEP; every multiple of STEP that has such a
     # run before it has a thread that looks up its own i, and writes on.
     if i <= lenparents:
-        first = max(parents[i - 1] + 1, 0) if i > 0 else 0
-        last = min(parents[i], outlength) if i < lenparents else outlength
-        for k in range(first, min(last, (first // STEP + 1) * STEP - 1) + 1):
-            outoffsets[k] = i
+        before = parents[i - 1] if i > 0 else -1
+        here = parents[i] if i < lenparents else outlength
+        if here > before:
+            first = max(before + 1, 0)
+            last = min(here, outlength)
+            for k in range(first, min(last, (first // STEP + 1) * STEP - 1) + 1):
+                outoffsets[k] = i
     k = i * STEP
     if 0 < k <= outlength:
         j = lower_bound(parents, 0, lenparents, k)

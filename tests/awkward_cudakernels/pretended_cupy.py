@@ -261,7 +261,7 @@ def instead() -> Iterator[Module]:
         yield module
     finally:
         Numpy.is_own_array_type = owns
-        del sys.modules["cupy"]
+        sys.modules.pop("cupy", None)
         if there is not None:
             sys.modules["cupy"] = there
         awkward_cuda.import_cupy = importer

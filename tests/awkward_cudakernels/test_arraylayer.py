@@ -1,23 +1,30 @@
 """The array layer under awkward's CUDA arrays: NumPy's meaning, and errors that surface by themselves."""
 
+import contextlib
+import importlib
+
 import awkward as ak
 import numpy as np
+import pretended_cupy
 import pytest
 
 import awkward_cudakernels
 import errorflag
+from awkward_cudakernels import environment
 
-pytestmark = pytest.mark.gpu
 
-
-@pytest.fixture(autouse=True)
-def registered():
-    awkward_cudakernels.register()
-    yield
-    try:
-        errorflag.synchronize()
-    finally:
-        awkward_cudakernels.unregister()
+@pytest.fixture(autouse=True, params=["pretended", pytest.param("device", marks=pytest.mark.gpu)])
+def cupy(request):
+    """CuPy, or without a GPU what pretends to be it, with the backend registered."""
+    with contextlib.ExitStack() as stack:
+        if request.param == "pretended":
+            if environment.why_no_cuda() is None:
+                pytest.skip("the same runs on the GPU")
+            stack.enter_context(pretended_cupy.instead())
+        awkward_cudakernels.register()
+        stack.callback(awkward_cudakernels.unregister)
+        stack.callback(errorflag.synchronize)
+        yield importlib.import_module("cupy")
 
 
 @pytest.fixture
@@ -49,11 +56,9 @@ INPUTS = {
 
 
 def as_numpy(value):
-    import cupy
-
     if isinstance(value, tuple):
         return tuple(as_numpy(item) for item in value)
-    return value.get() if isinstance(value, cupy.ndarray) else value
+    return value.get() if hasattr(value, "__cuda_array_interface__") else value
 
 
 def outcome(function):
@@ -131,9 +136,7 @@ METHODS = {
 
 @pytest.mark.parametrize("name", INPUTS)
 @pytest.mark.parametrize("method", METHODS)
-def test_a_method_means_what_numpy_means(layers, name, method):
-    import cupy
-
+def test_a_method_means_what_numpy_means(cupy, layers, name, method):
     numpy_layer, cuda_layer = layers
     x = INPUTS[name]
     on_device = cupy.asarray(x) if name != "not contiguous" else cupy.arange(20)[::3]
@@ -148,9 +151,7 @@ def test_a_method_means_what_numpy_means(layers, name, method):
     [[], [0], [3], [0, 0, 0], [2, 0, 3, 0], [0, 1, 0], [1] * 300, [0] * 5 + [10_000] + [0] * 5],
 )
 @pytest.mark.parametrize("dtype", ["int64", "int32", "uint8"])
-def test_repeat_with_counts(layers, counts, dtype):
-    import cupy
-
+def test_repeat_with_counts(cupy, layers, counts, dtype):
     counts = np.minimum(np.array(counts, np.int64), 255 if dtype == "uint8" else 10**6).astype(dtype)
     x = np.arange(len(counts)) * 1.5
     got = layers[1].repeat(cupy.asarray(x), cupy.asarray(counts))
@@ -165,8 +166,10 @@ def test_asarray_of_an_array_of_numpy(layers, size):
     assert_same(np.arange(size) * 0.5, as_numpy(got))
 
 
-def test_asarray_of_a_small_array_does_not_wait(layers, held_stream):
-    with held_stream():
+def test_asarray_of_a_small_array_does_not_wait(cupy, layers, request):
+    if isinstance(cupy, pretended_cupy.Module):
+        pytest.skip("there is no stream to wait for")
+    with request.getfixturevalue("held_stream")():
         got = layers[1].asarray([3, 4])
         ak.index.Index64([0, 5], nplike=layers[1])
     assert as_numpy(got).tolist() == [3, 4]
@@ -200,15 +203,30 @@ def test_an_index_of_the_user(array, at, dtype):
         ak.to_list(on_device[ak.to_backend(ak.Array(at), "cuda")])
 
 
+@pytest.mark.parametrize("array", [ak.Array([1.5, 2.5, 3.5]), ak.Array([[1, 2], [], [3]])], ids=str)
+def test_a_mask_of_another_length(array):
+    on_device = ak.to_backend(array, "cuda")
+    for mask in ([True, False], [True, False, True, False, False]):
+        assert ak.to_list(on_device[ak.to_backend(ak.Array(mask), "cuda")]) == ak.to_list(array[mask])
+    with pytest.raises(ValueError, match="index out of bounds"):
+        ak.to_list(on_device[ak.to_backend(ak.Array([True, False, True, False, True]), "cuda")])
+
+
+def test_an_index_of_two_dimensions():
+    on_device = ak.to_backend(ak.Array([1.5, 2.5, 3.5]), "cuda")
+    at = ak.to_backend(ak.Array(np.array([[0, 2], [-1, 1]])), "cuda")
+    assert ak.to_list(on_device[at]) == [[1.5, 3.5], [3.5, 2.5]]
+    with pytest.raises(ValueError, match="index out of bounds"):
+        ak.to_list(on_device[ak.to_backend(ak.Array(np.array([[0, 2], [3, 1]])), "cuda")])
+
+
 def test_an_error_of_the_host_gives_way_to_the_kernel_s():
     empty = ak.to_backend(ak.Array([[], [], []]), "cuda")
     with pytest.raises(ValueError, match="index out of range in compiled CUDA code"):
         ak.to_list(empty[:, 0])
 
 
-def test_repeat_refuses_negative_counts(layers):
-    import cupy
-
+def test_repeat_refuses_negative_counts(cupy, layers):
     with pytest.raises(ValueError, match="repeats may not contain negative values"):
         layers[1].repeat(cupy.arange(3), cupy.asarray([1, -1, 2]))
 
