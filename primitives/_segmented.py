@@ -15,6 +15,8 @@ _TRANSFORM_TILE = 4096  # elements per block, as in device/segmented_transform.c
 _PIECE = 8192  # the longest segment that one warp reduces, as in device/segmented_reduce.cuh
 _GROUP_MEAN = 24  # mean length from which every segment has its own warp
 _MAX_WIDTH = 8  # values in an accumulator
+_NO_BOUND = 2**62  # elements, where the host knows no bound
+_SHARING_BLOCKS = 1056  # blocks that share elements whose number the host does not know
 _PIECE_BLOCKS = 1056  # blocks that share the pieces of long segments
 
 _SEGMENTED_TRANSFORM = Template(
@@ -95,7 +97,7 @@ def _ragged(offsets: Any, segments: int | None) -> tuple[Any, int]:
 
 
 def segmented_transform(
-    offsets: Any, elements: int, op: Any, *args: Any, segments: int | None = None
+    offsets: Any, elements: int | None, op: Any, *args: Any, segments: int | None = None
 ) -> None:
     """Calls an op for every element of ragged segments, balanced whatever their lengths are.
 
@@ -105,7 +107,8 @@ def segmented_transform(
     Args:
         offsets: ascending integers, shape ``(segments + 1,)``; they need not start at 0.
         elements: an upper bound on ``offsets[-1] - offsets[0]`` that the host knows, such as the
-            length of the output; elements beyond it are not visited.
+            length of the output; elements beyond it are not visited. None if there is none: then a
+            fixed number of blocks shares them.
         op: made by `primitives.op`.
         args: what the op takes after that.
         segments: number of segments, by default ``len(offsets) - 1``.
@@ -129,10 +132,13 @@ def segmented_transform(
         array([20, 30, 40,  0, 10])
     """
     offsets, segments = _ragged(offsets, segments)
-    if elements <= 0 or segments == 0:
+    if elements is None:
+        elements, grid = _NO_BOUND, _SHARING_BLOCKS if segments else 0
+    else:
+        grid = (elements + _TRANSFORM_TILE - 1) // _TRANSFORM_TILE
+    if grid <= 0 or segments == 0:
         length_argument("elements", elements)
         return
-    grid = (elements + _TRANSFORM_TILE - 1) // _TRANSFORM_TILE
     variant = (("OFFSET", offsets.dtype.char),)
     run(_SEGMENTED_TRANSFORM, variant, segments, grid, (segments, offsets, elements), ((op, *args),))
 

@@ -13,7 +13,6 @@ from primitives import (
     segmented_transform,
     store_int64,
     transform,
-    upper_bound,
 )
 
 from .._registry import kernel
@@ -622,15 +621,15 @@ def rpad_axis1(toindex, fromstarts, fromstops, tostarts, tostops, target, length
 
 # Combinations
 
-# Threads that share all combinations: what fills a large GPU.
-COMBINATION_WORKERS = 1 << 18  # on the host there is one
-
-
 @device_function
 def binomial(m, k):
     """The number of subsets of k of m elements."""
     if k > m:
         return 0
+    if k == 1:
+        return m
+    if k == 2:
+        return m * (m - 1) // 2
     smaller = min(k, m - k)
     result = 1
     for j in range(1, smaller + 1):
@@ -679,29 +678,26 @@ def combinations_length(totallen, tooffsets, n, replacement, starts, stops, leng
 
 
 @op
-def write_combinations(worker, workers, tocarry, offsets, length, n, replacement, starts, stops):
-    segment = 0
-    for position in range(worker, offsets[length], workers):
-        segment = upper_bound(offsets, segment, length + 1, position) - 1
-        size = stops[segment] - starts[segment] + (n - 1 if replacement else 0)
-        # Counted from the last combination, of which the complements of the indexes are digits in
-        # the combinatorial number system:
-        # https://en.wikipedia.org/wiki/Combinatorial_number_system
-        rank = offsets[segment + 1] - 1 - position
-        digit = size
-        for k in range(n):
-            digit = largest_binomial(rank, n - k, digit)
-            rank -= binomial(digit, n - k)
-            index = size - 1 - digit - (k if replacement else 0)
-            store_int64(tocarry[k], position, starts[segment] + index)
+def write_combination(segment, position, local, tocarry, offsets, n, replacement, starts, stops):
+    size = stops[segment] - starts[segment] + (n - 1 if replacement else 0)
+    # Counted from the last combination, of which the complements of the indexes are digits in
+    # the combinatorial number system:
+    # https://en.wikipedia.org/wiki/Combinatorial_number_system
+    rank = offsets[segment + 1] - 1 - position
+    digit = size
+    for k in range(n):
+        digit = largest_binomial(rank, n - k, digit)
+        rank -= binomial(digit, n - k)
+        index = size - 1 - digit - (k if replacement else 0)
+        store_int64(tocarry[k], position, starts[segment] + index)
 
 
 @kernel("awkward_ListArray_combinations")
 def combinations(tocarry, toindex, fromindex, n, replacement, starts, stops, length):
     """All lists' combinations of n elements, in lexicographic order: two launches.
 
-    Offsets are counted again, then every combination is made from its number in its list. How many
-    there are is known on the device only, so a fixed number of threads shares them.
+    Offsets are counted again, then every combination is made from its number in its list, balanced over
+    combinations. How many there are is known on the device only.
     """
     offsets = scratch(toindex, length + 1, "int64")
     scan(
@@ -709,16 +705,6 @@ def combinations(tocarry, toindex, fromindex, n, replacement, starts, stops, len
         (combinations_of_list, n, replacement, starts, stops, length),
         (store_before, offsets),
     )
-    workers = 1 if isinstance(offsets, np.ndarray) else COMBINATION_WORKERS
-    transform(
-        write_combinations,
-        workers,
-        workers,
-        tocarry,
-        offsets,
-        length,
-        n,
-        replacement,
-        starts,
-        stops,
+    segmented_transform(
+        offsets, None, write_combination, tocarry, offsets, n, replacement, starts, stops, segments=length
     )

@@ -9,13 +9,15 @@ kernel(unsigned long long* word, unsigned long long base, long long segments, co
   __shared__ TileSegments<TILE> tile;
   const int64 origin = (int64)offsets[0];
   const int64 stop = min((int64)offsets[segments], origin + capacity);
-  const int64 begin = origin + blockIdx.x * (int64)TILE;
-  if (begin >= stop) return;
-  const int count = (int)min((int64)TILE, stop - begin);
-  tile.build(offsets, segments, begin, begin + count);
-  for (int e = threadIdx.x; e < count; e += 256) {
-    const int64 segment = tile.find(offsets, begin, e);
-    const int64 position = begin + e;
-    report(word, base, op0(segment, position, position - (int64)offsets[segment] PASS0));
+  // One tile for each block, unless the host does not know how many there are.
+  for (int64 begin = origin + blockIdx.x * (int64)TILE; begin < stop; begin += gridDim.x * (int64)TILE) {
+    const int count = (int)min((int64)TILE, stop - begin);
+    tile.build(offsets, segments, begin, begin + count);
+    for (int e = threadIdx.x; e < count; e += 256) {
+      const int64 segment = tile.find(offsets, begin, e);
+      const int64 position = begin + e;
+      report(word, base, op0(segment, position, position - (int64)offsets[segment] PASS0));
+    }
+    __syncthreads();
   }
 }

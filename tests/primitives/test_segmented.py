@@ -233,3 +233,26 @@ def test_arrays_of_another_library():
     out = np.full(5, -1)
     segment_ids(Foreign(np.array([0, 3, 3, 5])), Foreign(out))
     assert out.tolist() == [0, 0, 0, 2, 2]
+
+
+@op
+def store_segment_and_local(segment, position, local, segments, locals):
+    segments[position] = segment
+    locals[position] = local
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("to", ["host", pytest.param("device", marks=pytest.mark.gpu)])
+def test_elements_that_the_host_does_not_know(kind, to):
+    offsets = segments_of(kind, np.random.default_rng(3))
+    lengths = np.diff(offsets)
+    outs = [np.full(offsets[-1], -7) for _ in range(2)]
+    given = [offsets, *outs]
+    if to == "device":
+        import cupy
+
+        given = [cupy.asarray(x) for x in given]
+    segmented_transform(given[0], None, store_segment_and_local, *given[1:])
+    found = given[1:] if to == "host" else [x.get() for x in given[1:]]
+    assert (found[0] == np.repeat(np.arange(len(lengths)), lengths)).all()
+    assert (found[1] == np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)).all()
