@@ -306,6 +306,17 @@ class CudaArrays(Cupy):
         select((is_nonzero, x), x.shape[0], out, total=total)
         return (out[: to_scalar(total)],)
 
+    def unpackbits(
+        self, x: Any, *, axis: int | None = None, count: int | None = None, bitorder: str = "big"
+    ) -> Any:
+        (x,) = maybe_materialize(x)
+        if axis is not None and not (axis in (0, -1) and x.ndim == 1):
+            raise NotImplementedError(f"unpackbits for CuPy with axis={axis!r}")
+        bits = self._module.unpackbits(x, bitorder=bitorder)  # which takes no count
+        if count is None or count <= bits.shape[0]:
+            return bits[:count]
+        return self._module.concatenate((bits, self._module.zeros(count - bits.shape[0], np.uint8)))
+
     def repeat(self, x: Any, repeats: Any, *, axis: int | None = None) -> Any:
         x, repeats = maybe_materialize(x, repeats)
         if isinstance(repeats, (int, np.integer)):

@@ -2,6 +2,8 @@
 
 import contextlib
 import importlib
+import re
+from pathlib import Path
 
 import awkward as ak
 import numpy as np
@@ -116,6 +118,43 @@ METHODS = {
     "byteswap": lambda n, x: n.byteswap(n.byteswap(x)),
     "ascontiguousarray": lambda n, x: n.ascontiguousarray(x),
     "stack": lambda n, x: n.stack([x, x]),
+    "broadcast_arrays": lambda n, x: tuple(n.broadcast_arrays(x, n.asarray(3))),
+    "broadcast_to": lambda n, x: n.broadcast_to(x, (2, *x.shape)),
+    "can_cast": lambda n, x: n.can_cast(x.dtype, np.float32),
+    "derive_slice_for_length": lambda n, x: n.derive_slice_for_length(slice(1, None), x.size),
+    "divide": lambda n, x: n.divide(x, 4),
+    "frombuffer": lambda n, x: n.frombuffer(b"\x01\x00\x02\x00", dtype=np.int16),
+    "frombuffer some": lambda n, x: n.frombuffer(b"\x01\x00\x02\x00", dtype=np.int16, count=1),
+    "index_as_shape_item": lambda n, x: n.index_as_shape_item(n.asarray(x.size)),
+    "is_c_contiguous": lambda n, x: n.is_c_contiguous(x),
+    "isclose": lambda n, x: n.isclose(x, x),
+    "isclose nan": lambda n, x: n.isclose(x, x, equal_nan=True),
+    "logical_and": lambda n, x: n.logical_and(x, x != 1),
+    "logical_or": lambda n, x: n.logical_or(x, x == 1),
+    "maximum": lambda n, x: n.maximum(x, n.zeros_like(x)),
+    "minimum": lambda n, x: n.minimum(x, n.zeros_like(x)),
+    "meshgrid": lambda n, x: tuple(n.meshgrid(n.arange(3), n.arange(2), indexing="ij")),
+    "nan_to_num": lambda n, x: n.nan_to_num(x, nan=7.0),
+    "ones": lambda n, x: n.ones(x.shape, dtype=x.dtype),
+    "ones_like": lambda n, x: n.ones_like(x),
+    "packbits": lambda n, x: n.packbits(n.reshape(x != 0, (-1,))),
+    "packbits little": lambda n, x: n.packbits(n.reshape(x != 0, (-1,)), bitorder="little"),
+    "unpackbits": lambda n, x: n.unpackbits(n.astype(n.arange(5) * 51, np.uint8)),
+    "unpackbits some": lambda n, x: n.unpackbits(n.astype(n.arange(5) * 51, np.uint8), count=11),
+    "unpackbits less": lambda n, x: n.unpackbits(n.astype(n.arange(5) * 51, np.uint8), count=-11),
+    "unpackbits more": lambda n, x: n.unpackbits(
+        n.astype(n.arange(5) * 51, np.uint8), count=50, bitorder="little"
+    ),
+    "regularize_index_for_length": lambda n, x: n.regularize_index_for_length(-1, 5),
+    "searchsorted": lambda n, x: n.searchsorted(n.arange(5), n.arange(-1, 7)),
+    "searchsorted right": lambda n, x: n.searchsorted(n.arange(5), n.arange(-1, 7), side="right"),
+    "shape_item_as_index": lambda n, x: n.shape_item_as_index(5),
+    "strides": lambda n, x: n.strides(x),
+    "sum": lambda n, x: n.sum(n.reshape(x, (-1,))[:3]),
+    "sum axis 0": lambda n, x: n.sum(x[:3], axis=0) if x.ndim else n.sum(x),
+    "unique_all": lambda n, x: tuple(n.unique_all(n.nan_to_num(n.reshape(x, (-1,))))),
+    "zeros": lambda n, x: n.zeros(x.shape, dtype=x.dtype),
+    "empty": lambda n, x: (n.empty(x.shape, dtype=x.dtype).shape, n.empty(3).dtype.name),
     "arange": lambda n, x: n.arange(3, 17, 4, dtype=np.int64),
     "arange to a number": lambda n, x: n.arange(5, dtype=np.int64),
     "arange backwards": lambda n, x: n.arange(5, 0, -2, dtype=np.int64),
@@ -132,6 +171,38 @@ METHODS = {
     "apply_ufunc abs": lambda n, x: n.apply_ufunc(np.absolute, "__call__", [x]),
     "apply_ufunc negative": lambda n, x: n.apply_ufunc(np.negative, "__call__", [x]),
 }
+
+
+ROUNDED = {
+    "angle": lambda n, x: n.angle(x),
+    "exp": lambda n, x: n.exp(x),
+    "round": lambda n, x: n.round(x, decimals=1),
+    "sqrt": lambda n, x: n.sqrt(x),
+}
+"""Of these the last bit is CUDA's."""
+
+
+@pytest.mark.parametrize("name", ["float", "float32", "int8", "uint8", "0-d", "2-d", "empty", "complex"])
+@pytest.mark.parametrize("method", ROUNDED)
+def test_a_method_that_rounds(cupy, layers, name, method):
+    function = ROUNDED[method]
+    with np.errstate(all="ignore"):
+        expected = outcome(lambda: function(layers[0], INPUTS[name]))
+        found = outcome(lambda: function(layers[1], cupy.asarray(INPUTS[name])))
+    assert np.asarray(found).dtype == np.asarray(expected).dtype
+    if not isinstance(expected, type):
+        rtol = 1e-3 if expected.dtype == np.float16 else 1e-6
+        np.testing.assert_allclose(found, expected, rtol=rtol)
+
+
+def test_every_method_of_the_layer_is_compared():
+    from awkward._nplikes.numpy import Numpy
+
+    methods = {name for name in dir(Numpy) if not name.startswith("_") and callable(getattr(Numpy, name))}
+    about_types = {"instance", "is_own_array", "is_own_array_type", "prepare_ufunc"}
+    addresses_and_text = {"array_str", "from_dlpack", "memory_ptr"}
+    source = Path(__file__).read_text(encoding="utf-8")
+    assert methods - set(re.findall(r"\bn\.(\w+)\(", source)) == about_types | addresses_and_text
 
 
 @pytest.mark.parametrize("name", INPUTS)
