@@ -304,6 +304,30 @@ def regulararray_carry(original: Method) -> Method:
     return _carry
 
 
+def regulararray_getitem_next(original: Method) -> Method:
+    """`RegularArray._getitem_next`: a slice that leaves the contents in their order carries nothing.
+
+    The first dimension of ``array[:, 0]`` is one.
+    """
+
+    def _getitem_next(self: Any, head: Any, tail: Any, advanced: Any) -> Any:
+        nplike = self._backend.nplike
+        if type(head) is slice and advanced is None and type(nplike) is CudaArrays:
+            start, _, step, size = nplike.derive_slice_for_length(head, length=self._size)
+            if step == 1 and size >= 0 and (self.length == 1 or size == self._size):
+                content = self._content[start : start + size * self.length]
+                nexthead, nexttail = awkward._slicing.head_tail(tail)
+                return RegularArray(
+                    content._getitem_next(nexthead, nexttail, None),
+                    size,
+                    self.length,
+                    parameters=self._parameters,
+                )
+        return original(self, head, tail, advanced)
+
+    return _getitem_next
+
+
 def regulararray_broadcast_tooffsets64(original: Method) -> Method:
     """`RegularArray._broadcast_tooffsets64`: lists of one element are repeated without a wait of their own."""
 
@@ -677,6 +701,7 @@ def _replacements() -> Iterator[tuple[Any, str, Callable[[Any], Any]]]:
     yield IndexedOptionArray, "_recursively_apply", indexedoptionarray_recursively_apply
     yield RecordArray, "_carry", recordarray_carry
     yield RegularArray, "_carry", regulararray_carry
+    yield RegularArray, "_getitem_next", regulararray_getitem_next
     yield RegularArray, "_broadcast_tooffsets64", regulararray_broadcast_tooffsets64
     yield ak._slicing, "_normalise_item_bool_to_int", normalise_item_bool_to_int
     for module in (ak._slicing, ak._connect.numpy, ak.index, ak.contents.content, ak.contents.numpyarray):
