@@ -172,6 +172,8 @@ class Op(DeviceFunction):
         self.decorate = None  # as a `Call` of its own, an op adds nothing to an error
         self.kernels: dict[Any, Any] = {}
         """Compiled forms by executor, template and argument types: filled by the executors."""
+        self.recent: tuple[Any, bool, Any] = None, False, None
+        """The types of the latest launch, whether it was on a device, and its compiled form."""
 
 
 @overload

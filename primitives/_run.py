@@ -97,15 +97,21 @@ def run(
                     place = _same_place(template, calls, values, place, where)
                 cupy_ndarray = _cupy_ndarray
     op: Op = calls[0][0]
-    found = tuple(key) if place >= 0 else ("host", *key)
     if _recorder is not None:
         _recorder.append(_build(template, variant, key, calls))
         return
-    kernel = op.kernels.get(found)
-    if kernel is None:
-        if place == _NOWHERE:
-            raise TypeError(f"{template.name} needs at least one array among its arguments")
-        kernel = op.kernels[found] = _compile(_build(template, variant, key, calls), place)
+    on_device = place >= 0
+    recent = op.recent
+    if recent[0] == key and recent[1] is on_device:  # cheaper than a hash
+        kernel = recent[2]
+    else:
+        found = tuple(key) if on_device else ("host", *key)
+        kernel = op.kernels.get(found)
+        if kernel is None:
+            if place == _NOWHERE:
+                raise TypeError(f"{template.name} needs at least one array among its arguments")
+            kernel = op.kernels[found] = _compile(_build(template, variant, key, calls), place)
+        op.recent = key, on_device, kernel
     call = _local.call
     if call is None:
         kernel.launch(op, length, grid, values, place)

@@ -15,6 +15,7 @@ _TRANSFORM_TILE = 4096  # elements per block, as in device/segmented_transform.c
 _PIECE = 8192  # the longest segment that one warp reduces, as in device/segmented_reduce.cuh
 _GROUP_MEAN = 24  # mean length from which every segment has its own warp
 _MAX_WIDTH = 8  # values in an accumulator
+_VARIANTS = {char: (("OFFSET", char),) for char in OFFSETS}
 _NO_BOUND = 2**62  # elements, where the host knows no bound
 _SHARING_BLOCKS = 1056  # blocks that share elements whose number the host does not know
 _PIECE_BLOCKS = 1056  # blocks that share the pieces of long segments
@@ -139,8 +140,7 @@ def segmented_transform(
     if grid <= 0 or segments == 0:
         length_argument("elements", elements)
         return
-    variant = (("OFFSET", offsets.dtype.char),)
-    run(_SEGMENTED_TRANSFORM, variant, segments, grid, (segments, offsets, elements), ((op, *args),))
+    run(_SEGMENTED_TRANSFORM, _VARIANTS[offsets.dtype.char], segments, grid, (segments, offsets, elements), ((op, *args),))
 
 
 def segmented_reduce(
