@@ -140,7 +140,8 @@ def segmented_transform(
     if grid <= 0 or segments == 0:
         length_argument("elements", elements)
         return
-    run(_SEGMENTED_TRANSFORM, _VARIANTS[offsets.dtype.char], segments, grid, (segments, offsets, elements), ((op, *args),))
+    variant = _VARIANTS[offsets.dtype.char]
+    run(_SEGMENTED_TRANSFORM, variant, segments, grid, (segments, offsets, elements), ((op, *args),))
 
 
 def segmented_reduce(
