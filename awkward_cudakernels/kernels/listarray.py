@@ -13,6 +13,7 @@ from primitives import (
     segmented_transform,
     store_int64,
     transform,
+    upper_bound,
 )
 
 from .._registry import kernel
@@ -399,13 +400,6 @@ def getitem_jagged_numvalid(numvalid, slicestarts, slicestops, length, missing, 
 
 
 @op
-def store_valid(j, before, after, valid_before, positions):
-    valid_before[j] = before
-    if after != before:
-        positions[before] = j
-
-
-@op
 def valid_length(i, count, slicestarts, slicestops, length, valid_before):
     if i < length and slicestops[i] > slicestarts[i]:
         count[0] = valid_before[slicestops[i]] - valid_before[slicestarts[i]]
@@ -413,9 +407,11 @@ def valid_length(i, count, slicestarts, slicestops, length, valid_before):
 
 @op
 def valid_element(
-    segment, position, local, tocarry, tosmalloffsets, slicestarts, valid_before, positions
+    segment, position, local, tocarry, tosmalloffsets, slicestarts, slicestops, valid_before
 ):
-    found = positions[valid_before[slicestarts[segment]] + local]
+    start = slicestarts[segment]
+    rank = valid_before[start] + local
+    found = upper_bound(valid_before, start, slicestops[segment] + 1, rank) - 1
     tocarry[position - tosmalloffsets[0]] = found
 
 
@@ -425,14 +421,12 @@ def getitem_jagged_shrink(
 ):
     """The valid elements of all slices, with offsets for those and for all: four launches.
 
-    The valid elements of `missing` in order, and how many of them come before each element; the two
-    kinds of offsets; then the valid elements of every slice are a range of the valid elements.
+    How many valid elements come before each element of `missing`; the two kinds of offsets; then every
+    output looks for the element of its slice that has as many valid ones before it.
     """
     n = missing.shape[0]
-    small = "int32" if n < 2**31 else "int64"  # half the bytes
-    valid_before = scratch(missing, n + 1, small)
-    positions = scratch(missing, n, small)
-    scan(n + 1, (is_valid, missing, n), (store_valid, valid_before, positions))
+    valid_before = scratch(missing, n + 1, "int32" if n < 2**31 else "int64")  # half the bytes
+    scan(n + 1, (is_valid, missing, n), (store_before, valid_before))
     scan(
         length + 1,
         (valid_length, slicestarts, slicestops, length, valid_before),
@@ -450,8 +444,8 @@ def getitem_jagged_shrink(
         tocarry,
         tosmalloffsets,
         slicestarts,
+        slicestops,
         valid_before,
-        positions,
         segments=length,
     )
 
