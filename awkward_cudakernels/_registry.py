@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import sys
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
@@ -60,6 +61,8 @@ def registry() -> dict[str, Function]:
 class _Kernel(BaseKernel):
     """A family's function for one specialization. Checks the arguments before anything is launched."""
 
+    _array_type: Any = np.ndarray
+
     def __init__(self, function: Function, specialization: signatures.Specialization) -> None:
         super().__init__(function, specialization.key)
         self.name = specialization.family
@@ -79,7 +82,22 @@ class _Kernel(BaseKernel):
         )
 
     def _checked(self, args: tuple[Any, ...]) -> Sequence[Any]:
-        """The arguments as kernels take them, which awkward's callers do not always give.
+        """The arguments as kernels take them: as they are, if they are what the specification says."""
+        if len(args) == self._count:
+            array_type = self._array_type
+            for place, _, dtype, _ in self._arrays:
+                array = args[place]
+                if type(array) is not array_type or array.dtype is not dtype:
+                    return self._converted(args)
+            for place, _, size in self._numbers:
+                value = args[place]
+                if type(value) is not int or (size and value < 0):
+                    return self._converted(args)
+            return args
+        return self._converted(args)
+
+    def _converted(self, args: tuple[Any, ...]) -> Sequence[Any]:
+        """The arguments as kernels take them, from what awkward's callers give instead.
 
         Arrays may be virtual, and times, which are integers to a kernel. Numbers may be arrays
         without dimensions: on the device the ops read these, so that the host need not, but for
@@ -167,6 +185,7 @@ class DeviceKernel(_Kernel):
 
     def __init__(self, function: Function, specialization: signatures.Specialization) -> None:
         super().__init__(function, specialization)
+        self._array_type = getattr(sys.modules.get("cupy"), "ndarray", None)
         _dispatch.bind(self, self.name, function)
         self._outputs = tuple(
             place
