@@ -24,7 +24,15 @@ from awkward._nplikes.array_like import maybe_materialize
 from awkward._nplikes.cupy import Cupy
 
 import errorflag
-from primitives import device_function, op, scan, segmented_transform, select, transform
+from primitives import (
+    device_function,
+    inclusive_scan,
+    op,
+    scan,
+    segmented_transform,
+    select,
+    transform,
+)
 
 SMALL = 1 << 16
 """Bytes that the driver takes from pageable memory at once, without waiting for the stream."""
@@ -73,7 +81,7 @@ def repeat_element(segment, position, local, out, x):
 @device_function
 def nearest(j, n):
     """A place in an array of `n` elements: negative ones count from its end, those beyond are its ends."""
-    return min(max(j + n if j < 0 else j, 0), n - 1)
+    return max(min(j + n if j < 0 else j, n - 1), 0)
 
 
 @op
@@ -91,16 +99,6 @@ def within(i, indexes, n):
     j = indexes[i]
     if j < -n or j >= n:
         return 1
-
-
-@op
-def element(i, value, x):
-    value[0] = x[i]
-
-
-@op
-def store_after(i, before, after, out):
-    out[i] = after
 
 
 @op
@@ -146,18 +144,9 @@ def gather(array: Any, indexes: Any) -> Any:
         transform(take, n, out, array, indexes, array.shape[0])
         return out
     width = prod(array.shape[1:])
-    if width == 0:
-        check_bounds(indexes, array.shape[0])
-        return out
     rows = array if array._c_contiguous else array.copy(order="C")
     transform(take_row, n * width, out, rows, indexes, rows.shape[0], width)
     return out
-
-
-def running_sum(x: Any, out: Any) -> None:
-    """The sums of integers up to and including each, to an array of int64 or uint64; they wrap."""
-    counted = "count" if x.dtype.itemsize < 4 else out.dtype.name  # small numbers cannot wrap
-    scan(x.shape[0], (element, x), (store_after, out), dtype=counted)
 
 
 class CudaArrays(Cupy):
@@ -172,7 +161,8 @@ class CudaArrays(Cupy):
 
     def asarray(self, obj: Any, *, dtype: Any = None, copy: bool | None = None) -> Any:
         kind = type(obj)
-        if kind is list or kind is np.ndarray or isinstance(obj, (int, float, np.generic)):
+        is_host = kind is list or kind is np.ndarray or isinstance(obj, (int, float, np.generic))
+        if is_host and copy is not False:
             host = _on_host(obj, dtype)
             if host is not None and host.nbytes <= SMALL:
                 return self._uploaded(host)
@@ -294,7 +284,7 @@ class CudaArrays(Cupy):
             out = self._module.ndarray(x.shape, dtype)
         elif out.dtype != dtype or out.shape != x.shape or not out._c_contiguous:
             return self._module.cumsum(x, axis=axis, out=out)
-        running_sum(x, out)
+        inclusive_scan(x, out)
         return out
 
     def nonzero(self, x: Any) -> tuple[Any, ...]:
@@ -323,6 +313,8 @@ class CudaArrays(Cupy):
             return self._module.repeat(x, repeats=int(repeats), axis=axis)
         if axis is not None and x.ndim != 1:
             raise NotImplementedError(f"repeat for CuPy with axis={axis!r}")
+        if x.dtype.char == "e":  # which no op can use
+            return self.repeat(x.view(np.uint16), repeats).view(x.dtype)
         x = x.reshape(-1)
         repeats = self._module.ascontiguousarray(repeats).reshape(-1)
         if repeats.shape[0] == 1 and x.shape[0] != 1:
@@ -336,8 +328,6 @@ class CudaArrays(Cupy):
         offsets = self._module.empty(n + 1, np.int64)
         scan(n, (repeat_count, repeats), (store_repeat_offset, offsets), total=total)
         length = to_scalar(total)
-        if x.dtype.char == "e":  # which no op can use
-            return self.repeat(x.view(np.uint16), repeats).view(x.dtype)
         out = self._module.ndarray(length, x.dtype)
         segmented_transform(offsets, length, repeat_element, out, x, segments=n)
         return out

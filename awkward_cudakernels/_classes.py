@@ -23,7 +23,6 @@ from awkward._nplikes.array_like import MaterializableArray
 from awkward._nplikes.cupy import Cupy
 from awkward._nplikes.jax import Jax
 from awkward._nplikes.placeholder import PlaceholderArray
-from awkward._nplikes.shape import unknown_length
 from awkward._nplikes.typetracer import TypeTracerArray
 from awkward._nplikes.virtual import VirtualNDArray
 from awkward.contents import (
@@ -39,9 +38,9 @@ from awkward.contents import (
 from awkward.index import Index, Index8, Index32, Index64, IndexU8, IndexU32
 
 import errorflag
-from primitives import op, scan, segment_ids, segmented_reduce, segmented_transform, transform
+from primitives import offsets_from, op, segment_ids, segmented_reduce, segmented_transform, transform
 
-from ._arraylayer import CudaArrays, check_bounds, gather, nearest, to_host
+from ._arraylayer import CudaArrays, check_bounds, gather, is_nonzero, nearest, to_host
 
 Method = Callable[..., Any]
 
@@ -206,9 +205,9 @@ def content_getitem(original: Method) -> Method:
     """`Content._getitem`: where an index or a mask of the user's comes in, which may be out of bounds."""
 
     def _getitem(self: Any, where: Any, *named_axis: Any) -> Any:
-        if isinstance(where, NumpyArray):
+        if isinstance(where, NumpyArray) and type(self._backend.nplike) is CudaArrays:
             data = where._data
-            if type(data) is _ndarray and data._c_contiguous and self.length is not unknown_length:
+            if type(data) is _ndarray and data._c_contiguous:
                 if data.dtype.kind in "iu":
                     check_bounds(data if data.ndim == 1 else data.reshape(-1), self.length)
                 elif data.dtype.kind == "b" and data.ndim == 1:
@@ -261,7 +260,7 @@ def listoffsetarray_init(original: Method) -> Method:
 
 @op
 def number_from_front(i, out, indexes, n):
-    out[i] = max(nearest(indexes[i], n), 0)
+    out[i] = nearest(indexes[i], n)
 
 
 def _from_front(carry: Any, length: int, nplike: Any) -> Any:
@@ -285,7 +284,7 @@ def recordarray_carry(original: Method) -> Method:
 
 @op
 def position_in_row(i, out, indexes, rows, width):
-    out[i] = max(nearest(indexes[i // width], rows), 0) * width + i % width
+    out[i] = nearest(indexes[i // width], rows) * width + i % width
 
 
 def regulararray_carry(original: Method) -> Method:
@@ -544,23 +543,6 @@ def find_span(index: Any, whole: Any, span: Any) -> None:
 
 
 @op
-def is_true(i, count, mask):
-    count[0] = mask[i]
-
-
-@op
-def store_rank(i, before, after, ranks):
-    if i == 0:
-        ranks[0] = 0
-    ranks[i + 1] = after
-
-
-@op
-def rank_of_offset(i, out, offsets, ranks):
-    out[i] = ranks[offsets[i]]
-
-
-@op
 def store_local(segment, position, local, out, mask, ranks):
     if mask[position]:
         out[ranks[position]] = local
@@ -584,12 +566,8 @@ def normalise_item_bool_to_int(original: Method) -> Method:
         nplike = item._backend.nplike
         offsets, mask, n = item._offsets._data, content._data, int(item._offsets[-1])
         ranks = nplike.empty(n + 1, dtype=np.int64)
-        if n == 0:
-            ranks = nplike.zeros(1, dtype=np.int64)
-        scan(n, (is_true, mask), (store_rank, ranks))
-        found = nplike.empty(offsets.shape[0], dtype=np.int64)
-        transform(rank_of_offset, found.shape[0], found, offsets, ranks)
-        nextoffsets = Index64(found, nplike=nplike)
+        offsets_from((is_nonzero, mask), n, ranks)
+        nextoffsets = Index64(gather(ranks, offsets), nplike=nplike)
         local = nplike.empty(nextoffsets[-1], dtype=np.int64)
         segmented_transform(offsets, n, store_local, local, mask, ranks)
         return ListOffsetArray(nextoffsets, NumpyArray(local, backend=item._backend))

@@ -83,18 +83,18 @@ class _Kernel(BaseKernel):
 
     def _checked(self, args: tuple[Any, ...]) -> Sequence[Any]:
         """The arguments as kernels take them: as they are, if they are what the specification says."""
-        if len(args) == self._count:
-            array_type = self._array_type
-            for place, _, dtype, _ in self._arrays:
-                array = args[place]
-                if type(array) is not array_type or array.dtype is not dtype:
-                    return self._converted(args)
-            for place, _, size in self._numbers:
-                value = args[place]
-                if type(value) is not int or (size and value < 0):
-                    return self._converted(args)
-            return args
-        return self._converted(args)
+        if len(args) != self._count:
+            return self._converted(args)
+        array_type = self._array_type
+        for place, _, dtype, _ in self._arrays:
+            array = args[place]
+            if type(array) is not array_type or array.dtype is not dtype:
+                return self._converted(args)
+        for place, _, size in self._numbers:
+            value = args[place]
+            if type(value) is not int or (size and value < 0):
+                return self._converted(args)
+        return args
 
     def _converted(self, args: tuple[Any, ...]) -> Sequence[Any]:
         """The arguments as kernels take them, from what awkward's callers give instead.

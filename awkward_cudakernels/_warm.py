@@ -23,6 +23,8 @@ from primitives import (
     _device,
     _host,
     _radix,
+    inclusive_scan,
+    offsets_from,
     scalar_of,
     scan,
     segment_ids,
@@ -173,7 +175,7 @@ def _array_layer() -> Iterator[Build]:
             select((_arraylayer.is_nonzero, _array(kind)), n, out, total=out)
         for kind in "?bBhHiIlL":
             x = _array(kind)
-            _arraylayer.running_sum(x, _array("L" if x.dtype.kind == "u" else "l"))
+            inclusive_scan(x, _array("L" if x.dtype.kind == "u" else "l"))
         for kind in "bBiIl":
             x = _array(kind)
             scan(n, (_arraylayer.differs, x, x), (_arraylayer.only_total,), total=out)
@@ -184,7 +186,7 @@ def _array_layer() -> Iterator[Build]:
             count = (_arraylayer.repeat_count, x)
             scan(n, count, (_arraylayer.store_repeat_offset, out), total=out)
             transform(_classes.list_at, n, x, x, x, out, n)
-            transform(_classes.rank_of_offset, n, out, x, out)
+            transform(_arraylayer.take, n, out, out, x, n)
             segmented_transform(x, n, _classes.store_local, out, _array("?"), out)
         for kind in "?bBhHiIlLfdFD":
             x = _array(kind)
@@ -201,7 +203,7 @@ def _array_layer() -> Iterator[Build]:
         transform(_classes.is_unset, n, _array("?"), 0)
         transform(_classes.number_from_front, n, out, out, n)
         transform(_classes.position_in_row, n, out, out, n, 1)
-        scan(n, (_classes.is_true, _array("?")), (_classes.store_rank, out))
+        offsets_from((_arraylayer.is_nonzero, _array("?")), n - 1, out)
         segment_ids(out, out)
     yield from recorded
 

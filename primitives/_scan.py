@@ -200,6 +200,8 @@ def _scan_array(values: Any, out: Any, emit: Op, combine: str) -> None:
     out = array_argument("out", out, dtypes="bBhHiIlLqQfd", size=n)
     kind = out.dtype.kind
     dtype = {"f": "float64", "u": "uint64"}.get(kind, "int64")
+    if combine == "add" and kind != "f" and values.dtype.itemsize < 4:
+        dtype = "count"  # sums of small numbers stay within its bits
     scan(n, (_load, values), (emit, out), combine=combine, dtype=dtype)
 
 

@@ -17,8 +17,7 @@ _GROUP_MEAN = 24  # mean length from which every segment has its own warp
 _MAX_WIDTH = 8  # values in an accumulator
 _VARIANTS = {char: (("OFFSET", char),) for char in OFFSETS}
 _NO_BOUND = 2**62  # elements, where the host knows no bound
-_SHARING_BLOCKS = 1056  # blocks that share elements whose number the host does not know
-_PIECE_BLOCKS = 1056  # blocks that share the pieces of long segments
+_SHARING_BLOCKS = 1056  # blocks that share elements, or pieces of long segments, of unknown number
 
 _SEGMENTED_TRANSFORM = Template(
     "segmented_transform",
@@ -218,7 +217,7 @@ def segmented_reduce(
         raise ValueError(f"argument 'width' must be between 1 and {_MAX_WIDTH}, it is {width}")
     group = 32 if elements >= _GROUP_MEAN * segments else 1
     capacity = 2 * (elements // _PIECE) if elements > _PIECE else 0
-    grid: Any = ((segments * group + 255) // 256, min(capacity, _PIECE_BLOCKS))
+    grid: Any = ((segments * group + 255) // 256, min(capacity, _SHARING_BLOCKS))
     variant = (
         ("OFFSET", offsets.dtype.char),
         ("T", np.dtype(dtype).char),

@@ -6,6 +6,7 @@ from primitives import op, store_int64, transform, upper_bound
 
 from .._registry import kernel
 from .listarray import binomial, largest_binomial, regular_at
+from .listoffsetarray import STEP
 
 
 @op
@@ -134,10 +135,6 @@ def list_of_element(k, nextparents, size):
 def reduce_local_nextparents(nextparents, size, length):
     """The list of every element: one launch over elements."""
     transform(list_of_element, length * size, nextparents, size)
-
-
-STEP = 256
-"""Elements in a row that one thread writes at most."""
 
 
 @op

@@ -2,7 +2,7 @@
 
 Arrays are NumPy's in disguise, so kernels run on the host executor; their errors wait in its word, as they
 do on a device. What differs between NumPy and CuPy and matters here is kept: elements and reductions are
-arrays without dimensions, arrays of NumPy are refused, and indexes are not checked. Every read that CuPy
+arrays without dimensions, arrays of NumPy are refused, and an array of indexes is not checked. Every read that CuPy
 would make the host wait for is noted in `waits`.
 """
 
@@ -71,6 +71,8 @@ class ndarray(np.ndarray):
     def __getitem__(self, where):
         if isinstance(where, tuple):
             where = tuple(_index(part) for part in where)
+        elif isinstance(where, ndarray) and where.ndim and where.dtype.kind in "iu":
+            return wrapped(self.view(np.ndarray).take(plain(where), axis=0, mode="wrap"))
         else:
             where = _index(where)
         return wrapped(self.view(np.ndarray)[where])

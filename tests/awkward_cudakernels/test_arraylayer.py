@@ -270,7 +270,7 @@ def test_an_index_of_the_user(array, at, dtype):
     if at.min() >= -3 and at.max() < 3:
         assert ak.to_list(on_device[ak.to_backend(ak.Array(at), "cuda")]) == ak.to_list(array[at])
         return
-    with pytest.raises((ValueError, IndexError), match=r"index out of bounds|out of bounds"):
+    with pytest.raises(ValueError, match="index out of bounds"):
         ak.to_list(on_device[ak.to_backend(ak.Array(at), "cuda")])
 
 

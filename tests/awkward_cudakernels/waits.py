@@ -23,7 +23,6 @@ from awkward_cudakernels.bench.sample import Sample
 DOCUMENT = Path(__file__).parents[2] / "docs" / "waits.md"
 START, END = "<!-- waits -->\n", "<!-- /waits -->\n"
 
-HERE = ("pretended_cupy", "waits", "errorflag", "unittest", "awkward_cudakernels", "primitives")
 PLUMBING = {"maybe_materialize", "index_as_shape_item", "derive_slice_for_length", "__getitem__", "_getitem"}
 
 
