@@ -620,8 +620,8 @@ def read_items(array: Any, positions: Sequence[int]) -> list[Any]:
     """Single elements of an array as Python numbers, in one wait of the current stream.
 
     Args:
-        array: a contiguous, one-dimensional CuPy array of the current device, or a NumPy array.
-        positions: non-negative positions in it, at most 255.
+        array: a contiguous CuPy array of the current device, or a NumPy array.
+        positions: non-negative positions in it, in C order if it has several dimensions; at most 255.
 
     Raises:
         DeviceValueError: if a launch on the stream has failed.
