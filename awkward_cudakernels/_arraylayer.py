@@ -59,6 +59,11 @@ def to_scalar(value: Any) -> Any:
     return errorflag.read_items(value, (0,))[0] if Cupy.is_own_array(value) else value
 
 
+def _truth(x: Any) -> Any:
+    """An argument of a logical function: CuPy has none of complex numbers."""
+    return x != 0 if getattr(x, "dtype", None) is not None and x.dtype.kind == "c" else x
+
+
 @op
 def repeat_count(i, count, repeats):
     count[0] = repeats[i]
@@ -257,11 +262,22 @@ class CudaArrays(Cupy):
             equal |= (x1 != x1) & (x2 != x2)
         return bool(to_scalar(self._module.all(equal)))
 
+    def logical_or(self, x1: Any, x2: Any, *, maybe_out: Any = None) -> Any:
+        return self._module.logical_or(*map(_truth, maybe_materialize(x1, x2)), out=maybe_out)
+
+    def logical_and(self, x1: Any, x2: Any, *, maybe_out: Any = None) -> Any:
+        return self._module.logical_and(*map(_truth, maybe_materialize(x1, x2)), out=maybe_out)
+
     def logical_not(self, x: Any, maybe_out: Any = None) -> Any:
+        return self._module.logical_not(*map(_truth, maybe_materialize(x)), out=maybe_out)
+
+    def angle(self, x: Any, deg: bool = False) -> Any:
         (x,) = maybe_materialize(x)
-        if x.dtype.kind == "c":
-            return self._module.equal(x, 0, out=maybe_out)
-        return self._module.logical_not(x, out=maybe_out)
+        if x.dtype.kind != "f":
+            return self._module.angle(x, deg)
+        # CuPy's knows neither NaN nor -0.0 where there is no imaginary part
+        radians = self._module.arctan2(x.dtype.type(0), x)
+        return radians * x.dtype.type(180 / np.pi) if deg else radians
 
     def full(self, shape: Any, fill_value: Any, *, dtype: Any = None) -> Any:
         if Cupy.is_own_array(fill_value):
@@ -339,6 +355,8 @@ class CudaArrays(Cupy):
         if method != "__call__" or implementation is None or not hasattr(ufunc, "resolve_dtypes"):
             return super().apply_ufunc(ufunc, method, args, kwargs)
         args = list(maybe_materialize(*args))
+        if ufunc.__name__.startswith("logical_"):
+            args = [_truth(arg) for arg in args]
         if not any(hasattr(arg, "dtype") and getattr(arg, "ndim", 0) for arg in args):
             return super().apply_ufunc(ufunc, method, args, kwargs)
         given = tuple(self._get_nep_50_dtype(arg) for arg in args)

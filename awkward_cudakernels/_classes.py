@@ -303,6 +303,10 @@ def regulararray_carry(original: Method) -> Method:
     return _carry
 
 
+CARRIED_AS_THEY_ARE = (NumpyArray, ListOffsetArray, ListArray, IndexedArray, IndexedOptionArray)
+"""Contents of which a carry takes elements only, so that all of them in their order are what there was."""
+
+
 def regulararray_getitem_next(original: Method) -> Method:
     """`RegularArray._getitem_next`: a slice that leaves the contents in their order carries nothing.
 
@@ -313,8 +317,17 @@ def regulararray_getitem_next(original: Method) -> Method:
         nplike = self._backend.nplike
         if type(head) is slice and advanced is None and type(nplike) is CudaArrays:
             start, _, step, size = nplike.derive_slice_for_length(head, length=self._size)
-            if step == 1 and size >= 0 and (self.length == 1 or size == self._size):
-                content = self._content[start : start + size * self.length]
+            if (
+                step == 1
+                and size >= 0
+                and (self.length == 1 or size == self._size)
+                and isinstance(self._content, CARRIED_AS_THEY_ARE)
+            ):
+                content = self._content._getitem_range(start, start + size * self.length)
+                if type(content) is ListOffsetArray:  # which a carry makes this
+                    content = ListArray(
+                        content.starts, content.stops, content.content, parameters=content.parameters
+                    )
                 nexthead, nexttail = awkward._slicing.head_tail(tail)
                 return RegularArray(
                     content._getitem_next(nexthead, nexttail, None),

@@ -151,7 +151,7 @@ def problems(
         types = [type.replace("numpy () ", "") for type in types]
     if types[0] != types[1]:
         lines.append(f"type {actual.type}, not {expected.type}")
-    if backend == "cpu" and actual.form != expected.form:
+    if actual.form != expected.form:
         lines.append(f"form {actual.form}, not {expected.form}")
     if not _close(expected.value, actual.value, tolerance):
         lines.append(f"value {actual.value}, not {expected.value}")

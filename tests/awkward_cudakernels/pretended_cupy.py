@@ -197,6 +197,8 @@ def _function(name):
             refuse((*args, *kwargs.values()))
         if name in WAITING:
             waits.append(name)
+        if name.startswith("logical_") and any(np.iscomplexobj(plain(arg)) for arg in args):
+            raise TypeError(f"Wrong type ({args}) of arguments for cupy_{name}")
         kwargs = {key: plain(value) for key, value in kwargs.items()}
         return wrapped(function(*map(plain, args), **kwargs))
 

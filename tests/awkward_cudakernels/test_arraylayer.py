@@ -274,6 +274,43 @@ def test_an_index_of_the_user(array, at, dtype):
         ak.to_list(on_device[ak.to_backend(ak.Array(at), "cuda")])
 
 
+@pytest.mark.parametrize("where", [(slice(1, -1),), (slice(None),), (slice(None), slice(1, None))], ids=str)
+@pytest.mark.parametrize(
+    "layout",
+    [
+        ak.Array([[1, 2], [], [3, 4, 5]]),
+        ak.Array([[{"x": 1}], [], [{"x": 2}, {"x": 3}]]),
+        ak.Array([[1, 2], None, [3, 4, 5]]),
+        ak.mask(ak.Array([[1, 2], [], [3, 4, 5]]), [True, False, True]),
+        ak.Array(np.arange(6).reshape(3, 2)),
+        ak.to_regular(ak.Array([[1, 2], [3, 4], [5, 6]])),
+        ak.Array([[[1, 2], []], [], [[3]]]),
+        ak.Array([["one"], [], ["two", "three"]]),
+    ],
+    ids=str,
+)
+def test_a_slice_has_the_form_that_awkward_foresees(layout, where):
+    on_device = ak.to_backend(layout, "cuda")
+    assert on_device[where].layout.form == layout[where].layout.form
+    assert on_device[where].to_list() == layout[where].to_list()
+
+
+@pytest.mark.parametrize("where", [(slice(1, -1),), (slice(None),)], ids=str)
+def test_a_slice_of_records_has_the_form_that_awkward_foresees(where):
+    records = ak.Array([{"x": 1, "y": [2]}, {"x": 3, "y": []}, {"x": 5, "y": [6, 7]}])
+    found = ak.to_backend(records, "cuda")[where]
+    assert found.layout.form == records[where].layout.form
+    assert found.to_list() == records[where].to_list()
+
+
+@pytest.mark.parametrize("function", [np.logical_and, np.logical_or, np.logical_xor])
+def test_logical_functions_of_complex_numbers(function):
+    first, second = ak.Array([[1j, 0], [2]]), ak.Array([[0, 0j], [1j]])
+    found = function(*(ak.to_backend(array, "cuda") for array in (first, second)))
+    assert found.to_list() == function(first, second).to_list()
+    assert np.logical_not(ak.to_backend(first, "cuda")).to_list() == [[False, True], [False]]
+
+
 @pytest.mark.parametrize("array", [ak.Array([1.5, 2.5, 3.5]), ak.Array([[1, 2], [], [3]])], ids=str)
 def test_a_mask_of_another_length(array):
     on_device = ak.to_backend(array, "cuda")
