@@ -25,6 +25,7 @@ from primitives import (
     _radix,
     inclusive_scan,
     offsets_from,
+    reduce,
     scalar_of,
     scan,
     segment_ids,
@@ -178,7 +179,7 @@ def _array_layer() -> Iterator[Build]:
             inclusive_scan(x, _array("L" if x.dtype.kind == "u" else "l"))
         for kind in "bBiIl":
             x = _array(kind)
-            scan(n, (_arraylayer.differs, x, x), (_arraylayer.only_total,), total=out)
+            reduce(n, (_arraylayer.differs, x, x), out)
         for kind in "bBhHiIlL":
             _arraylayer.check_bounds(_array(kind), n)
         for kind in "iIl":

@@ -10,6 +10,7 @@ from ._cache import cache_info
 from ._compilers import CompilerError
 from ._intrinsics import float_bits, load_int64, store_int64
 from ._op import DeviceFunction, Op, OpError, device_function, op
+from ._reduce import reduce
 from ._run import scalar_of, scratch
 from ._scan import (
     exclusive_scan,
@@ -42,6 +43,7 @@ __all__ = [
     "offsets_from",
     "op",
     "order_of",
+    "reduce",
     "run_boundaries",
     "scalar_of",
     "scan",

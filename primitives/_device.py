@@ -112,6 +112,8 @@ def state_bytes(template: Template, variant: Mapping[str, Any]) -> int:
         return 8 if variant["PACKED"] else 2 * size + 4
     if template.name == "segmented_argsort":
         return 24
+    if template.name == "reduce":
+        return size
     return 40 + size * int(variant["WIDTH"]) + 4
 
 

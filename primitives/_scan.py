@@ -50,18 +50,31 @@ _IDENTITIES = {
     ("minimum", "float64"): "FLOAT64_HIGHEST",
 }
 _COMBINES = {"add": "ADD", "maximum": "MAX", "minimum": "MIN"}
-_VARIANTS = {
+_REDUCTIONS = {
     key: (
         ("T", np.dtype(key[1]).char),
         ("COMBINE", _COMBINES[key[0]]),
         ("IDENTITY", identity),
-        ("PACKED", 0),
     )
     for key, identity in _IDENTITIES.items()
 }
-_TOTALS = {"count": "lq", "int64": "lq", "uint64": "LQ", "float64": "d"}
-_COUNTS = (*_VARIANTS["add", "int64"][:-1], ("PACKED", 1))
+_VARIANTS = {key: (*variant, ("PACKED", 0)) for key, variant in _REDUCTIONS.items()}
+_COUNTS = (*_REDUCTIONS["add", "int64"], ("PACKED", 1))
 _VARIANTS["add", "count"] = _COUNTS
+TOTALS = {"count": "lq", "int64": "lq", "uint64": "LQ", "float64": "d"}
+"""The dtypes of an array that receives a total, for each type of values."""
+
+
+def variant_of(primitive: str, combine: str, dtype: str) -> tuple[tuple[str, Any], ...]:
+    """The macros of a combination of values of a type."""
+    found = (_VARIANTS if primitive == "scan" else _REDUCTIONS).get((combine, dtype))
+    if found is None:
+        more = " and, to add, count" if primitive == "scan" else ""
+        raise ValueError(
+            f"{primitive} cannot combine with {combine!r} in {dtype!r}: combine must be one of "
+            f"{', '.join(_COMBINES)}, dtype one of int64, uint64, float64{more}"
+        )
+    return found
 
 
 def scan(
@@ -78,8 +91,8 @@ def scan(
     For each ``i`` in ``range(n)``, ``value_op(i, value, *value_args)`` sets ``value[0]`` (which
     starts as the identity of `combine`, 0 for sums); then ``emit_op(i, before, after, *emit_args)``
     is called with the combination of the values before ``i``, and with that up to and including ``i``.
-    This is an exclusive and an inclusive prefix scan, a stable compaction, or a count, depending on
-    what `emit` writes.
+    This is an exclusive and an inclusive prefix scan, or a stable compaction, depending on what `emit`
+    writes. Where only `total` is wanted, `reduce` is faster.
 
     Args:
         n: number of indexes.
@@ -121,15 +134,9 @@ def scan(
     if dtype is None:
         dtype = "count" if combine == "add" else "int64"
     if combine != "add" or dtype != "count":
-        found = _VARIANTS.get((combine, dtype))
-        if found is None:
-            raise ValueError(
-                f"scan cannot combine with {combine!r} in {dtype!r}: combine must be one of "
-                f"{', '.join(_COMBINES)}, dtype one of int64, uint64, float64 and, to add, count"
-            )
-        variant = found
+        variant = variant_of("scan", combine, dtype)
     if total is not None:
-        total = array_argument("total", total, dtypes=_TOTALS[dtype], size=1)
+        total = array_argument("total", total, dtypes=TOTALS[dtype], size=1)
     elif n == 0:
         return
     tiles = max(1, (n + _TILE - 1) // _TILE)

@@ -9,15 +9,15 @@ import numpy as np
 from ._check import INTEGERS, OFFSETS, array_argument, length_argument
 from ._op import op
 from ._run import run
-from ._template import Slot, Template
+from ._template import SHARING_BLOCKS, Slot, Template
 
-_TRANSFORM_TILE = 4096  # elements per block, as in device/segmented_transform.cuh
+_TILE = 4096  # the most elements of a block at a time, as in device/segmented_transform.cuh
+_LEAST = 512  # elements that are worth a block
 _PIECE = 8192  # the longest segment that one warp reduces, as in device/segmented_reduce.cuh
 _GROUP_MEAN = 24  # mean length from which every segment has its own warp
 _MAX_WIDTH = 8  # values in an accumulator
 _VARIANTS = {char: (("OFFSET", char),) for char in OFFSETS}
 _NO_BOUND = 2**62  # elements, where the host knows no bound
-_SHARING_BLOCKS = 1056  # blocks that share elements, or pieces of long segments, of unknown number
 
 _SEGMENTED_TRANSFORM = Template(
     "segmented_transform",
@@ -133,9 +133,9 @@ def segmented_transform(
     """
     offsets, segments = _ragged(offsets, segments)
     if elements is None:
-        elements, grid = _NO_BOUND, _SHARING_BLOCKS if segments else 0
+        elements, grid = _NO_BOUND, SHARING_BLOCKS if segments else 0
     else:
-        grid = (elements + _TRANSFORM_TILE - 1) // _TRANSFORM_TILE
+        grid = max((elements + _TILE - 1) // _TILE, min((elements + _LEAST - 1) // _LEAST, SHARING_BLOCKS))
     if grid <= 0 or segments == 0:
         length_argument("elements", elements)
         return
@@ -217,7 +217,7 @@ def segmented_reduce(
         raise ValueError(f"argument 'width' must be between 1 and {_MAX_WIDTH}, it is {width}")
     group = 32 if elements >= _GROUP_MEAN * segments else 1
     capacity = 2 * (elements // _PIECE) if elements > _PIECE else 0
-    grid: Any = ((segments * group + 255) // 256, min(capacity, _SHARING_BLOCKS))
+    grid: Any = ((segments * group + 255) // 256, min(capacity, SHARING_BLOCKS))
     variant = (
         ("OFFSET", offsets.dtype.char),
         ("T", np.dtype(dtype).char),

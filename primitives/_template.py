@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+SHARING_BLOCKS = 1056
+"""Blocks that share a range, or pieces of unknown number: eight for every multiprocessor of a large GPU."""
+
 
 @dataclass(frozen=True)
 class Slot:

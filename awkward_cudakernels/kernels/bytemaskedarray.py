@@ -1,9 +1,9 @@
 """ByteMaskedArray: one byte per element; an element is valid where (byte is nonzero) is `validwhen`."""
 
-from primitives import device_function, op, scan, scratch, select, transform
+from primitives import device_function, op, reduce, scan, scratch, select, transform
 
 from .._registry import kernel
-from .indexedarray import add_shift, offset_of_rest, only_total, store_shift
+from .indexedarray import add_shift, offset_of_rest, store_shift
 
 
 @device_function
@@ -24,7 +24,7 @@ def is_null(i, value, mask, validwhen):
 @kernel("awkward_ByteMaskedArray_numnull")
 def numnull(numnull, mask, length, validwhen):
     """The number of Nones: one launch."""
-    scan(length, (is_null, mask, validwhen), (only_total,), total=numnull)
+    reduce(length, (is_null, mask, validwhen), numnull)
 
 
 @kernel("awkward_ByteMaskedArray_getitem_nextcarry")

@@ -5,6 +5,7 @@ from primitives import (
     lower_bound,
     offsets_from,
     op,
+    reduce,
     scalar_of,
     scan,
     scratch,
@@ -29,11 +30,6 @@ def is_none(i, value, index):
 
 
 @op
-def only_total(i, before, after):
-    pass
-
-
-@op
 def store_own(i, before, after, out):
     out[i] = after - before
 
@@ -41,7 +37,7 @@ def store_own(i, before, after, out):
 @kernel("awkward_IndexedArray_numnull")
 def numnull(numnull, fromindex, lenindex):
     """The number of Nones: one launch."""
-    scan(lenindex, (is_none, fromindex), (only_total,), total=numnull)
+    reduce(lenindex, (is_none, fromindex), numnull)
 
 
 @kernel("awkward_IndexedArray_numnull_parents")
@@ -468,13 +464,8 @@ def unique_next_index_and_offsets(toindex, tooffsets, fromoffsets, fromnulls, st
     lists = scratch(fromnulls, n, "int64")
     found, first_unused, used = (scratch(fromnulls, 1, "int64") for _ in range(3))
     select((is_mark, fromnulls), n, marks, total=found)
-    scan(
-        n,
-        (list_of_mark, lists, marks, scalar_of(found), fromoffsets, startslength),
-        (only_total,),
-        combine="minimum",
-        total=first_unused,
-    )
+    unused = (list_of_mark, lists, marks, scalar_of(found), fromoffsets, startslength)
+    reduce(n, unused, first_unused, combine="minimum")
     transform(
         follow_marks, 1, used, lists, scalar_of(found), scalar_of(first_unused), fromoffsets, fromnulls,
         n, startslength,

@@ -8,6 +8,7 @@ from primitives import (
     device_function,
     offsets_from,
     op,
+    reduce,
     scan,
     scratch,
     segmented_transform,
@@ -23,11 +24,6 @@ NO_ATTEMPT = 2**63 - 1
 
 
 # Emits of scans, which the kernels below share
-
-
-@op
-def ignore(i, before, after):
-    """For scans of which only the total counts."""
 
 
 @op
@@ -195,7 +191,7 @@ def getitem_next_range_carrylength(
 ):
     """Number of elements in ``array[:, start:stop:step]``: one launch."""
     count = (sliced_length, fromstarts, fromstops, start, stop, step)
-    scan(lenstarts, count, (ignore,), total=carrylength)
+    reduce(lenstarts, count, carrylength)
 
 
 @op
@@ -306,7 +302,7 @@ def any_length(i, count, starts, stops, length):
 def getitem_jagged_carrylen(carrylen, slicestarts, slicestops, sliceouterlen):
     """Number of elements in all slices: one launch."""
     count = (any_length, slicestarts, slicestops, sliceouterlen)
-    scan(sliceouterlen, count, (ignore,), total=carrylen)
+    reduce(sliceouterlen, count, carrylen)
 
 
 @op(errors=("jagged slice inner length differs from array inner length",))
@@ -396,7 +392,7 @@ def getitem_jagged_numvalid(numvalid, slicestarts, slicestops, length, missing, 
     valid_before = scratch(missing, missinglength + 1, "int64")
     scan(missinglength + 1, (is_valid, missing, missinglength), (store_before, valid_before))
     count = (checked_valid, slicestarts, slicestops, valid_before, missinglength)
-    scan(length, count, (ignore,), total=numvalid)
+    reduce(length, count, numvalid)
 
 
 @op
@@ -568,7 +564,7 @@ def length_or_zero(i, shortest, fromstarts, fromstops, lenstarts):
 def min_range(tomin, fromstarts, fromstops, lenstarts):
     """Length of the shortest list, 0 if there is none: one launch."""
     shortest = (length_or_zero, fromstarts, fromstops, lenstarts)
-    scan(max(lenstarts, 1), shortest, (ignore,), total=tomin, combine="minimum")
+    reduce(max(lenstarts, 1), shortest, tomin, combine="minimum")
 
 
 @op
@@ -587,7 +583,7 @@ def padded_element(segment, position, local, toindex, starts, stops, shift):
 def rpad_and_clip_length_axis1(tomin, fromstarts, fromstops, target, lenstarts):
     """Number of elements when lists shorter than `target` are padded: one launch."""
     count = (padded_length, fromstarts, fromstops, 0, lenstarts, target)
-    scan(lenstarts, count, (ignore,), total=tomin)
+    reduce(lenstarts, count, tomin)
 
 
 @op

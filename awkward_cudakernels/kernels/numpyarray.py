@@ -3,6 +3,7 @@
 from primitives import (
     device_function,
     op,
+    reduce,
     scan,
     scratch,
     segmented_reduce,
@@ -11,7 +12,6 @@ from primitives import (
 )
 
 from .._registry import kernel
-from .listarray import ignore
 from .reducers import merge_pair, start_pair
 
 
@@ -88,9 +88,9 @@ def subrange_equal(tmpptr, fromstarts, fromstops, length, toequal):
     n = max(length - 1, 0)
     elements = scratch(tmpptr, 1, "int64")
     pair = scratch(tmpptr, 1, "int64")
-    scan(n, (range_length, fromstarts, fromstops), (ignore,), total=elements)
+    reduce(n, (range_length, fromstarts, fromstops), elements)
     find = (pair_of_equal_lengths, fromstarts, fromstops, n, elements)
-    scan(n, find, (ignore,), total=pair, combine="maximum")
+    reduce(n, find, pair, combine="maximum")
     last = max(tmpptr.shape[0] - 1, 0)
     compare = (element_differs, tmpptr, fromstarts, fromstops, n, pair)
     scan(last + 1, compare, (store_equal, toequal, n, pair, last))
@@ -190,7 +190,7 @@ def prepare_utf8_to_utf32_padded(fromptr, fromoffsets, offsetslength, outmaxcode
     counts = scratch(fromptr, lists, "int64")
     _count_characters(counts, fromptr, fromoffsets, lists, False)
     count = (count_of_list, counts, lists)
-    scan(max(lists, 1), count, (ignore,), total=outmaxcodepoints, combine="maximum")
+    reduce(max(lists, 1), count, outmaxcodepoints, combine="maximum")
 
 
 @op

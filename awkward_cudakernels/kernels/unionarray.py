@@ -9,6 +9,7 @@ from primitives import (
     load_int64,
     offsets_from,
     op,
+    reduce,
     scan,
     scratch,
     segmented_transform,
@@ -17,7 +18,7 @@ from primitives import (
 )
 
 from .._registry import kernel
-from .indexedarray import count_from, only_total
+from .indexedarray import count_from
 
 
 @op
@@ -183,7 +184,7 @@ def union_list_length(i, value, fromtags, fromindex, offsetsraws):
 def flatten_length(total_length, fromtags, fromindex, length, offsetsraws):
     """The number of elements of all lists: one launch."""
     lists = (union_list_length, fromtags, fromindex, address_table(offsetsraws))
-    scan(length, lists, (only_total,), total=total_length)
+    reduce(length, lists, total_length)
 
 
 @op
@@ -254,7 +255,7 @@ def tag_plus_one(i, value, fromtags, length):
 @kernel("awkward_UnionArray_regular_index_getsize")
 def regular_index_getsize(size, fromtags, length):
     """One more than the largest tag, at least 1: one launch; an index past the tags stands for 0."""
-    scan(length + 1, (tag_plus_one, fromtags, length), (only_total,), total=size, combine="maximum")
+    reduce(length + 1, (tag_plus_one, fromtags, length), size, combine="maximum")
 
 
 @op

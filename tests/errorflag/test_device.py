@@ -14,6 +14,7 @@ from primitives import (
     offsets_from,
     op,
     order_of,
+    reduce,
     run_boundaries,
     searchsorted,
     segment_ids,
@@ -248,6 +249,7 @@ def test_no_primitive_waits_for_the_device(pending_error):
         "transform": lambda: transform(check, n, good_out, good_x),
         "inclusive_scan": lambda: inclusive_scan(x, out),
         "exclusive_scan": lambda: exclusive_scan(x, out),
+        "reduce": lambda: reduce(n, (_one, x), total),
         "segmented_argsort": lambda: segmented_argsort(offsets, out, order_of(values), elements=n),
         "segmented_argsort by radix": lambda: segmented_argsort(
             whole, out, order_of(values), elements=n

@@ -101,6 +101,11 @@ CASES = {
         primitives.scan(N, (one,), (store, array(x)), total=array(x), combine=combine, dtype=dtype)
         for combine, dtype, x in combinations()
     ],
+    "reduce": lambda: [
+        primitives.reduce(N, (one,), array(x), combine=combine, dtype=dtype)
+        for combine, dtype, x in combinations()
+        if dtype not in (None, "count")
+    ],
     "inclusive_scan": lambda: [primitives.inclusive_scan(array(x), array(x)) for x in NUMBERS[1:]],
     "inclusive_scan of extrema": lambda: [
         primitives.inclusive_scan(array(x), array(x), combine=combine)

@@ -10,6 +10,7 @@ from primitives import (
     offsets_from,
     op,
     order_of,
+    reduce,
     run_boundaries,
     scan,
     searchsorted,
@@ -63,7 +64,7 @@ def finish(acc, segment, out):
     out[segment] = acc[0]
 
 
-def reduce(offsets, x, out):
+def reduce_segments(offsets, x, out):
     segmented_reduce(
         offsets,
         8,
@@ -79,6 +80,7 @@ def reduce(offsets, x, out):
 PRIMITIVES = {
     "transform": (("out", "x"), lambda out, x: transform(copy, 8, out, x)),
     "scan": (("x", "out"), lambda x, out: scan(8, (count, x), (emit, out))),
+    "reduce": (("x", "total"), lambda x, total: reduce(8, (count, x), total)),
     "offsets_from": (("x", "offsets"), lambda x, offsets: offsets_from((count, x), 8, offsets)),
     "inclusive_scan": (("values", "out"), lambda values, out: inclusive_scan(values, out)),
     "exclusive_scan": (("values", "out"), lambda values, out: exclusive_scan(values, out)),
@@ -93,7 +95,7 @@ PRIMITIVES = {
         lambda offsets, out, x: segmented_transform(offsets, 8, copy_element, out, x),
     ),
     "segment_ids": (("offsets", "out"), lambda offsets, out: segment_ids(offsets, out)),
-    "segmented_reduce": (("offsets", "x", "out"), reduce),
+    "segmented_reduce": (("offsets", "x", "out"), reduce_segments),
     "segmented_argsort": (
         ("offsets", "out", "values"),
         lambda offsets, out, values: segmented_argsort(offsets, out, order_of(values), elements=8),

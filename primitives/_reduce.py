@@ -1,0 +1,71 @@
+"""`reduce`: one number from a range."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ._check import array_argument, length_argument
+from ._run import run
+from ._scan import TOTALS, variant_of
+from ._template import SHARING_BLOCKS, Slot, Template
+
+_TILE = 2048  # indexes that a block takes at a time, as in device/reduce.cuh
+
+_REDUCE = Template(
+    "reduce",
+    slots=(Slot(("int64", "T*"), 0),),
+    parameters=(("n", "int64"), ("total", "T*"), ("state", "uint64"), ("capacity", "int64")),
+    host="""
+value = local({T})
+result = {T}({IDENTITY})
+for i in range(n):
+    value[0] = {T}({IDENTITY})
+    packed = op0(i, value ARGS0)
+    if packed != 0:
+        word[0] = base | uint64(packed - 1)
+        return
+    result = {COMBINE}(result, value[0])
+total[0] = result
+""",
+)
+
+
+def reduce(
+    n: int, value: tuple[Any, ...], total: Any, *, combine: str = "add", dtype: str = "int64"
+) -> None:
+    """The combination of the values that an op gives to the indexes of a range: a sum, a count, a maximum.
+
+    For each ``i`` in ``range(n)``, ``value_op(i, value, *value_args)`` sets ``value[0]``, which starts
+    as the identity of `combine`. What comes before each index, too, is a `scan`.
+
+    Args:
+        n: number of indexes; with 0, `total` receives the identity (0, or the last value of the type).
+        value: ``(value_op, *value_args)``.
+        total: an array of one element of `dtype`, which receives the combination; it stays on the device.
+        combine: ``"add"``, ``"maximum"`` or ``"minimum"``.
+        dtype: the type of the values: ``"int64"``, ``"uint64"`` or ``"float64"``. Sums of floats are
+            the same every time.
+
+    Raises:
+        TypeError: an argument is neither array nor number, or arrays are in different places.
+        ValueError: `n` is negative, an array is not contiguous, or `combine` or `dtype` is unknown.
+
+    Errors of the op are reported through `errorflag`. One launch; never synchronizes.
+
+    Example:
+        >>> import numpy as np
+        >>> from primitives import op, reduce
+        >>> @op
+        ... def is_large(i, count, x, limit):
+        ...     count[0] = x[i] > limit
+        >>> total = np.zeros(1, np.int64)
+        >>> reduce(4, (is_large, np.array([5.0, 1.0, 7.0, 2.0]), 4), total)
+        >>> total
+        array([2])
+    """
+    variant = variant_of("reduce", combine, dtype)
+    total = array_argument("total", total, dtypes=TOTALS[dtype], size=1)
+    if n < 0:
+        length_argument("n", n)
+    blocks = max(1, min((n + _TILE - 1) // _TILE, SHARING_BLOCKS))
+    run(_REDUCE, variant, n, blocks, (n, total, 0, blocks), (value,))
