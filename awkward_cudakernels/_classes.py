@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import copy
 from typing import Any
-from weakref import ref
 
 import awkward as ak
 import awkward._connect.numpy
@@ -25,6 +24,7 @@ from awkward._nplikes.jax import Jax
 from awkward._nplikes.placeholder import PlaceholderArray
 from awkward._nplikes.typetracer import TypeTracerArray
 from awkward._nplikes.virtual import VirtualNDArray
+from awkward._parameters import parameters_intersect, parameters_union
 from awkward.contents import (
     Content,
     IndexedArray,
@@ -34,13 +34,17 @@ from awkward.contents import (
     NumpyArray,
     RecordArray,
     RegularArray,
+    UnionArray,
 )
 from awkward.index import Index, Index8, Index32, Index64, IndexU8, IndexU32
 
 import errorflag
 from primitives import offsets_from, op, segment_ids, segmented_reduce, segmented_transform, transform
 
-from ._arraylayer import CudaArrays, check_bounds, gather, is_nonzero, nearest, to_host
+from ._arraylayer import CudaArrays, check_bounds, gather, is_nonzero, nearest, repeat_element, to_host
+from ._ends import forget_ends, remember_ends
+from ._registry import call_as
+from .kernels.listarray import check_broadcast
 
 Method = Callable[..., Any]
 
@@ -56,29 +60,6 @@ INDEX_TYPES: dict[str, type[Index]] = {
 }
 
 
-# What the host knows of an index
-
-
-known_ends: dict[int, ref[Any]] = {}
-"""Indexes whose first and last element the host has read, by the identity of their arrays."""
-
-
-def remember_ends(index: Any, first: Any, last: Any) -> tuple[Any, Any]:
-    """Keeps what the host knows of an index, for as long as nothing writes into it."""
-    ends = index._ends = first, last
-    key = id(index._data)
-    known_ends[key] = ref(index, lambda _: known_ends.pop(key, None))
-    return ends
-
-
-def forget_ends(array: Any) -> None:
-    """Called for every array that a kernel writes: what the host knows of it is no longer true."""
-    reference = known_ends.pop(id(array), None)
-    index = None if reference is None else reference()
-    if index is not None:
-        del index._ends
-
-
 # Index
 
 
@@ -89,6 +70,14 @@ _ndarray: Any = None
 def _is_on_device(array: Any) -> bool:
     """Whether it is an array of CuPy, contiguous and of one dimension."""
     return type(array) is _ndarray and array.ndim == 1 and array._c_contiguous
+
+
+def _is_plain(content: Any) -> bool:
+    """Whether a layout is one dimension of numbers in contiguous memory of the device, for ops to use."""
+    if type(content) is not NumpyArray:
+        return False
+    data = content._data
+    return type(data) is _ndarray and data.ndim == 1 and data._c_contiguous and data.dtype.char != "e"
 
 
 def index_init(original: Method) -> Method:
@@ -354,12 +343,111 @@ def regulararray_broadcast_tooffsets64(original: Method) -> Method:
             or offsets[0] != 0
         ):
             return original(self, offsets)
-        carry = nplike.empty(int(offsets[-1]), dtype=np.int64)
-        segment_ids(offsets.data, carry)
-        content = self._content._carry(Index64(carry, nplike=nplike), True)
+        total, content = int(offsets[-1]), self._content
+        if _is_plain(content):
+            values = nplike.empty(total, dtype=content._data.dtype)
+            segmented_transform(
+                offsets.data, total, repeat_element, values, content._data, segments=self.length
+            )
+            content = NumpyArray(values, parameters=content._parameters, backend=self._backend)
+        else:
+            carry = nplike.empty(total, dtype=np.int64)
+            segment_ids(offsets.data, carry)
+            content = content._carry(Index64(carry, nplike=nplike), True)
         return ListOffsetArray(offsets, content, parameters=self._parameters)
 
     return _broadcast_tooffsets64
+
+
+@op
+def list_value(segment, position, local, out, x, n, fromstarts):
+    out[position] = x[nearest(fromstarts[segment] + local, n)] if n > 0 else 0
+
+
+def _values_of_lists(out: Any, x: Any, offsets: Any, starts: Any, stops: Any) -> None:
+    lists = offsets.shape[0] - 1
+    transform(check_broadcast, lists, offsets, starts, stops, x.shape[0])
+    segmented_transform(offsets, out.shape[0], list_value, out, x, x.shape[0], starts)
+
+
+def listarray_broadcast_tooffsets64(original: Method) -> Method:
+    """`ListArray._broadcast_tooffsets64`: numbers are copied without a carry of their own."""
+
+    def _broadcast_tooffsets64(self: Any, offsets: Any) -> Any:
+        nplike, content = self._backend.nplike, self._content
+        if (
+            type(nplike) is not CudaArrays
+            or not _is_plain(content)
+            or type(offsets) is not Index64
+            or not all(map(_is_on_device, (offsets.data, self._starts.data, self._stops.data)))
+            or offsets.length - 1 != self.length
+            or offsets[0] != 0
+        ):
+            return original(self, offsets)
+        values = nplike.empty(int(offsets[-1]), dtype=content._data.dtype)
+        call_as(
+            "awkward_ListArray_broadcast_tooffsets",
+            _values_of_lists,
+            values, content._data, offsets.data, self._starts.data, self._stops.data,
+        )  # fmt: skip
+        content = NumpyArray(values, parameters=content._parameters, backend=self._backend)
+        return ListOffsetArray(offsets, content, parameters=self._parameters)
+
+    return _broadcast_tooffsets64
+
+
+@op
+def value_of_two(i, out, tags, index, first, n_first, second, n_second):
+    j = index[i]
+    if tags[i] == 0:
+        out[i] = first[nearest(j, n_first)] if n_first > 0 else 0
+    else:
+        out[i] = second[nearest(j, n_second)] if n_second > 0 else 0
+
+
+def unionarray_simplified(original: classmethod[Any, Any, Any]) -> classmethod[Any, Any, Any]:
+    """`UnionArray.simplified`: two arrays of numbers become one without a union in between.
+
+    That is what `ak.where`, `ak.fill_none` and `ak.concatenate` end with.
+    """
+
+    def simplified(
+        cls: Any,
+        tags: Any,
+        index: Any,
+        contents: Any,
+        *,
+        parameters: Any = None,
+        mergebool: bool = False,
+        mergecastable: str = "same_kind",
+        dropunused: bool = False,
+    ) -> Any:
+        if not dropunused and len(contents) == 2 and all(map(_is_plain, contents)):
+            first, second = contents
+            x, y = first._data, second._data
+            if (
+                first is not second
+                and (x.dtype == y.dtype or {x.dtype.kind, y.dtype.kind} <= set("biuf"))
+                and _is_on_device(tags.data)
+                and _is_on_device(index.data)
+                and tags.length <= index.length
+                and first._mergeable_next(second, mergebool, mergecastable)
+            ):
+                out = first.backend.nplike.empty(tags.length, dtype=np.result_type(x.dtype, y.dtype))
+                transform(
+                    value_of_two, tags.length,
+                    out, tags.data, index.data, x, x.shape[0], y, y.shape[0],
+                )  # fmt: skip
+                common = parameters_intersect(first._parameters, second._parameters)
+                return NumpyArray(
+                    out, parameters=parameters_union(common, parameters), backend=first.backend
+                )
+        return original.__func__(
+            cls, tags, index, contents, parameters=parameters, mergebool=mergebool,
+            mergecastable=mergecastable, dropunused=dropunused,
+        )  # fmt: skip
+
+    return classmethod(simplified)
 
 
 def numpyarray_carry(original: Method) -> Method:
@@ -694,6 +782,8 @@ def _replacements() -> Iterator[tuple[Any, str, Callable[[Any], Any]]]:
     yield RegularArray, "_carry", regulararray_carry
     yield RegularArray, "_getitem_next", regulararray_getitem_next
     yield RegularArray, "_broadcast_tooffsets64", regulararray_broadcast_tooffsets64
+    yield ListArray, "_broadcast_tooffsets64", listarray_broadcast_tooffsets64
+    yield UnionArray, "simplified", unionarray_simplified
     yield ak._slicing, "_normalise_item_bool_to_int", normalise_item_bool_to_int
     for module in (ak._slicing, ak._connect.numpy, ak.index, ak.contents.content, ak.contents.numpyarray):
         yield module, "to_nplike", to_nplike
@@ -714,9 +804,11 @@ def installed() -> Iterator[None]:
     global _ndarray
     nplike = Cupy.instance()
     _ndarray = nplike._module.ndarray
-    replacements = [
-        (owner, name, getattr(owner, name), replace) for owner, name, replace in _replacements()
-    ]
+    replacements = []
+    for owner, name, replace in _replacements():
+        defined = vars(owner).get(name)
+        theirs = defined if isinstance(defined, classmethod) else getattr(owner, name)
+        replacements.append((owner, name, theirs, replace))
     nplike.__class__ = CudaArrays
     for owner, name, theirs, replace in replacements:
         setattr(owner, name, replace(theirs))

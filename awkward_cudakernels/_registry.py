@@ -21,7 +21,7 @@ from errorflag._errors import _local, add_note
 from primitives import scalar_of
 
 from . import _dispatch, signatures
-from ._classes import forget_ends, known_ends
+from ._ends import forget_ends, known_ends
 
 Function = Callable[..., None]
 
@@ -208,6 +208,20 @@ class DeviceKernel(_Kernel):
             _local.call = None
         if _local.eager:
             errorflag.synchronize()
+
+
+def call_as(name: str, function: Callable[..., None], *args: Any) -> None:
+    """Calls a function of CuPy arrays as if it were a kernel of awkward's: its errors have that name."""
+    if _local.call is not None:
+        function(*args)
+        return
+    _local.call = _AwkwardCall(name, ErrorContext.primary())
+    try:
+        function(*args)
+    finally:
+        _local.call = None
+    if _local.eager:
+        errorflag.synchronize()
 
 
 class KernelError:

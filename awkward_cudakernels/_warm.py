@@ -192,6 +192,11 @@ def _array_layer() -> Iterator[Build]:
         for kind in "?bBhHiIlLfdFD":
             x = _array(kind)
             segmented_transform(out, n, _arraylayer.repeat_element, x, x)
+            segmented_transform(out, n, _classes.list_value, x, x, n, out)
+            for other in {kind, "l", "d"} if kind not in "FD" else {kind}:  # Nones filled with a number
+                y = _array(other)
+                merged = _array(np.result_type(x.dtype, y.dtype).char)
+                transform(_classes.value_of_two, n, merged, _array("b"), out, x, n, y, n)
             for index in "il" if kind in "bBiIl" else "l":
                 transform(_arraylayer.take, n, x, x, _array(index), n)
             transform(_arraylayer.take_row, n, x, x, out, n, 1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import struct
 import threading
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -29,8 +31,7 @@ _C_NAMES = {
 }  # fmt: skip
 
 _lock = threading.Lock()
-_lanes: dict[tuple[int, int], tuple[Any, Any]] = {}
-_configs: dict[int, Any] = {}
+_lanes: dict[tuple[int, int], Any] = {}
 _device_of: Any = None  # with several devices, how to ask for the current one
 
 
@@ -40,18 +41,30 @@ def c_name(dtype: Any) -> str:
 
 
 class DeviceKernel:
-    """The compiled kernels of a template, ready to launch on any device of their architecture."""
+    """The compiled kernels of a template, ready to launch on any device of their architecture.
+
+    Every parameter has 8 bytes, so that one `struct` packs them all, which is what keeps a launch with
+    many of them from costing more than one with few.
+    """
 
     def __init__(
-        self, template: Template, variant: Mapping[str, Any], errors: tuple[str, ...], cubin: bytes
+        self,
+        template: Template,
+        variant: Mapping[str, Any],
+        errors: tuple[str, ...],
+        groups: Sequence[Sequence[str]],
+        cubin: bytes,
     ) -> None:
-        from cuda.core import ObjectCode, launch
+        from cuda.core import ObjectCode
 
         self.errors = errors
-        self._launch = launch
         self._module = ObjectCode.from_cubin(cubin)
-        self._kernels = [self._module.get_kernel(name) for name in template.kernels]
+        self._kernels = [int(self._module.get_kernel(name).handle) for name in template.kernels]
         self._kernel = self._kernels[0]
+        kinds = ["int"] * len(template.parameters) + [kind for group in groups for kind in group]
+        self._format = "=QQ" + "".join("d" if kind == "float" else "q" for kind in kinds)
+        self._pack = struct.Struct(self._format).pack_into
+        self._free: list[_Parameters] = []
         prepare()
         self._state = template.state_position
         self._state_key = (
@@ -73,23 +86,29 @@ class DeviceKernel:
             with cupy.cuda.Device(device):
                 self.launch(call, length, grid, values, device)
             return
-        pointer = _current_stream().ptr
-        lane = _lanes.get((device, pointer)) or _lane(device, pointer)
-        channel, stream = lane
+        stream = _current_stream().ptr
+        channel = _lanes.get((device, stream)) or _lane(device, stream)
         if self._state_key is not None and values[self._state + 1]:
             self._give_state(channel, values)
         base = channel.open(call, self.errors, length)
+        try:
+            parameters = self._free.pop()  # of no other thread
+        except IndexError:
+            parameters = _Parameters(struct.calcsize(self._format))
+        try:
+            self._pack(parameters.buffer, 0, channel.word_pointer, base, *values)
+        except struct.error:
+            raise _too_large(values) from None
         if type(grid) is int:
-            config = _configs.get(grid) or _config(grid)
-            self._launch(stream, config, self._kernel, channel.word_pointer, base, *values)
-            return
-        for size, kernel in zip(grid, self._kernels, strict=True):
-            if size:
+            _launch_kernel(self._kernel, grid, 1, 1, 256, 1, 1, 0, stream, 0, parameters.packed)
+        else:
+            for size, kernel in zip(grid, self._kernels, strict=True):
                 if size > 0:
-                    config = _configs.get(size) or _config(size)
-                else:
-                    config = _cooperative(device)
-                self._launch(stream, config, kernel, channel.word_pointer, base, *values)
+                    _launch_kernel(kernel, size, 1, 1, 256, 1, 1, 0, stream, 0, parameters.packed)
+                elif size < 0:
+                    blocks = _cooperative_blocks(device)
+                    _launch_together(kernel, blocks, 1, 1, 256, 1, 1, 0, stream, parameters.addresses)
+        self._free.append(parameters)
 
     def _give_state(self, channel: Any, values: list[Any]) -> None:
         """Replaces the state and capacity parameters by memory of at least that capacity."""
@@ -103,6 +122,33 @@ class DeviceKernel:
             found = channel.scratch[self._state_key] = (capacity, memory)
         values[self._state] = found[1].data.ptr
         values[self._state + 1] = found[0]
+
+
+class _Parameters:
+    """Memory for the parameters of one launch at a time, in the two forms that the driver takes.
+
+    Attributes:
+        buffer: where they are packed.
+        packed: the address of a description of the buffer as a whole.
+        addresses: the address of an array of their addresses.
+    """
+
+    __slots__ = ("_keep", "addresses", "buffer", "packed")
+
+    def __init__(self, size: int) -> None:
+        self.buffer = (ctypes.c_char * size)()
+        start = ctypes.addressof(self.buffer)
+        length = ctypes.c_size_t(size)
+        whole = (ctypes.c_void_p * 5)(1, start, 2, ctypes.addressof(length), 0)
+        each = (ctypes.c_void_p * (size // 8))(*range(start, start + size, 8))
+        self.packed = ctypes.addressof(whole)
+        self.addresses = ctypes.addressof(each)
+        self._keep = length, whole, each
+
+
+def _too_large(values: Sequence[Any]) -> OverflowError:
+    worst = next((value for value in values if type(value) is int and value.bit_length() > 63), None)
+    return OverflowError(f"a number among the arguments does not fit into 64 bits: {worst}")
 
 
 def state_bytes(template: Template, variant: Mapping[str, Any]) -> int:
@@ -119,7 +165,7 @@ def state_bytes(template: Template, variant: Mapping[str, Any]) -> int:
 
 def prepare() -> None:
     """Imports what launches need, and binds the CuPy functions that every one of them calls."""
-    global _current_stream, _device_of
+    global _current_stream, _device_of, _launch_kernel, _launch_together
     import cuda.core  # noqa: F401
     import cupy
 
@@ -128,42 +174,38 @@ def prepare() -> None:
     except cupy.cuda.runtime.CUDARuntimeError:
         devices = 0  # an array on a device will say so
     _current_stream = cupy.cuda.get_current_stream
+    _launch_kernel = cupy.cuda.driver.launchKernel
+    _launch_together = cupy.cuda.driver.launchCooperativeKernel
     if devices > 1:
         _device_of = cupy.cuda.runtime.getDevice
 
 
-def _current_stream() -> Any:
+def _replaced(*_: Any) -> Any:
     raise AssertionError("replaced by prepare")
 
 
-def _lane(device: int, pointer: int) -> tuple[Any, Any]:
-    """The channel of a stream, and the stream as `cuda.core` knows it."""
-    from cuda.core import Device, Stream
+_current_stream: Any = _replaced
+_launch_kernel: Any = _replaced
+_launch_together: Any = _replaced
+
+
+def _lane(device: int, stream: int) -> Any:
+    """The channel of a stream."""
+    from cuda.core import Device
 
     Device(device).set_current()
-    lane = errorflag.channel(device, pointer), Stream.from_handle(pointer)
-    if pointer != errorflag.PER_THREAD_STREAM:  # which has a channel for every thread
-        _lanes[device, pointer] = lane
-    return lane
-
-
-def _config(grid: int) -> Any:
-    from cuda.core import LaunchConfig
-
-    if len(_configs) > 4096:
-        _configs.clear()
-    config = _configs[grid] = LaunchConfig(grid=grid, block=256)
-    return config
+    channel = errorflag.channel(device, stream)
+    if stream != errorflag.PER_THREAD_STREAM:  # which has a channel for every thread
+        _lanes[device, stream] = channel
+    return channel
 
 
 @cache
-def _cooperative(device: int) -> Any:
-    """Two blocks on every multiprocessor, for kernels whose blocks wait for each other."""
+def _cooperative_blocks(device: int) -> int:
+    """Two on every multiprocessor, for kernels whose blocks wait for each other."""
     import cupy
-    from cuda.core import LaunchConfig
 
-    blocks = 2 * cupy.cuda.Device(device).attributes["MultiProcessorCount"]
-    return LaunchConfig(grid=blocks, block=256, is_cooperative=True)
+    return 2 * int(cupy.cuda.Device(device).attributes["MultiProcessorCount"])
 
 
 @cache
@@ -209,7 +251,7 @@ def compile(
     cubin = build(template, variant, ops, groups, architecture(cupy.cuda.runtime.getDevice()))
     errors = tuple(message for op in ops for message in op.errors)
     try:
-        return DeviceKernel(template, variant, errors, cubin)
+        return DeviceKernel(template, variant, errors, groups, cubin)
     except ImportError as error:
         raise explain(error) or error from error
 

@@ -130,7 +130,7 @@ def scan(
     """
     if n < 0:
         length_argument("n", n)
-    variant = _COUNTS
+    variant: tuple[tuple[str, Any], ...] = _COUNTS
     if dtype is None:
         dtype = "count" if combine == "add" else "int64"
     if combine != "add" or dtype != "count":

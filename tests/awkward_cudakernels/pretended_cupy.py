@@ -219,6 +219,7 @@ class Module(types.ModuleType):
         self.ndarray = ndarray
         self.cuda = types.SimpleNamespace(
             runtime=runtime,
+            driver=types.SimpleNamespace(launchKernel=None, launchCooperativeKernel=None),
             Device=Device,
             Event=Event,
             Stream=Stream,
