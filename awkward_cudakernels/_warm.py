@@ -193,7 +193,7 @@ def _array_layer() -> Iterator[Build]:
             x = _array(kind)
             segmented_transform(out, n, _arraylayer.repeat_element, x, x)
             segmented_transform(out, n, _classes.list_value, x, x, n, out)
-            for other in {kind, "l", "d"} if kind not in "FD" else {kind}:  # Nones filled with a number
+            for other in [kind] if kind in "FD" else sorted({kind, "l", "d"}):  # Nones filled with a number
                 y = _array(other)
                 merged = _array(np.result_type(x.dtype, y.dtype).char)
                 transform(_classes.value_of_two, n, merged, _array("b"), out, x, n, y, n)

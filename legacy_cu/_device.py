@@ -60,7 +60,13 @@ class Launcher:
         channel, stream = _lane(self._device, cupy.cuda.get_current_stream().ptr)
         base = channel.open(errorflag.current_call(), self._errors, n)
         config = _config((n + BLOCK - 1) // BLOCK)
-        launch(stream, config, self._kernels[name], channel.word_pointer, base, n, *values)
+        try:
+            launch(stream, config, self._kernels[name], channel.word_pointer, base, n, *values)
+        except Exception as error:
+            if "INVALID_CONTEXT" not in str(error):
+                raise
+            Device(self._device).set_current()  # in a thread whose first use of CUDA this is
+            launch(stream, config, self._kernels[name], channel.word_pointer, base, n, *values)
 
     def scratch(self, n: int) -> Any:
         """Uninitialised memory of `n` int64."""

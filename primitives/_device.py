@@ -62,7 +62,7 @@ class DeviceKernel:
         self._kernels = [int(self._module.get_kernel(name).handle) for name in template.kernels]
         self._kernel = self._kernels[0]
         kinds = ["int"] * len(template.parameters) + [kind for group in groups for kind in group]
-        self._format = "=QQ" + "".join("d" if kind == "float" else "q" for kind in kinds)
+        self._format = "=Qq" + "".join("d" if kind == "float" else "q" for kind in kinds)
         self._pack = struct.Struct(self._format).pack_into
         self._free: list[_Parameters] = []
         prepare()
@@ -99,16 +99,24 @@ class DeviceKernel:
             self._pack(parameters.buffer, 0, channel.word_pointer, base, *values)
         except struct.error:
             raise _too_large(values) from None
-        if type(grid) is int:
-            _launch_kernel(self._kernel, grid, 1, 1, 256, 1, 1, 0, stream, 0, parameters.packed)
-        else:
-            for size, kernel in zip(grid, self._kernels, strict=True):
-                if size > 0:
-                    _launch_kernel(kernel, size, 1, 1, 256, 1, 1, 0, stream, 0, parameters.packed)
-                elif size < 0:
-                    blocks = _cooperative_blocks(device)
-                    _launch_together(kernel, blocks, 1, 1, 256, 1, 1, 0, stream, parameters.addresses)
+        try:
+            if type(grid) is int:
+                _launch_kernel(self._kernel, grid, 1, 1, 256, 1, 1, 0, stream, 0, parameters.packed)
+            else:
+                self._launch_all(grid, stream, parameters, device)
+        except Exception as error:
+            _enter(device, error)
+            self._launch_all(grid, stream, parameters, device)
         self._free.append(parameters)
+
+    def _launch_all(self, grid: Any, stream: int, parameters: _Parameters, device: int) -> None:
+        sizes = (grid,) if type(grid) is int else grid
+        for size, kernel in zip(sizes, self._kernels, strict=True):
+            if size > 0:
+                _launch_kernel(kernel, size, 1, 1, 256, 1, 1, 0, stream, 0, parameters.packed)
+            elif size < 0:
+                blocks = _cooperative_blocks(device)
+                _launch_together(kernel, blocks, 1, 1, 256, 1, 1, 0, stream, parameters.addresses)
 
     def _give_state(self, channel: Any, values: list[Any]) -> None:
         """Replaces the state and capacity parameters by memory of at least that capacity."""
@@ -198,6 +206,15 @@ def _lane(device: int, stream: int) -> Any:
     if stream != errorflag.PER_THREAD_STREAM:  # which has a channel for every thread
         _lanes[device, stream] = channel
     return channel
+
+
+def _enter(device: int, error: Exception) -> None:
+    """Makes the device's context current in a thread whose first use of CUDA is a launch, which failed."""
+    if "INVALID_CONTEXT" not in str(error):
+        raise error
+    from cuda.core import Device
+
+    Device(device).set_current()
 
 
 @cache

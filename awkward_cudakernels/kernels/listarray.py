@@ -396,9 +396,19 @@ def getitem_jagged_numvalid(numvalid, slicestarts, slicestops, length, missing, 
 
 
 @op
-def valid_length(i, count, slicestarts, slicestops, length, valid_before):
-    if i < length and slicestops[i] > slicestarts[i]:
-        count[0] = valid_before[slicestops[i]] - valid_before[slicestarts[i]]
+def both_lengths(i, count, slicestarts, slicestops, length, valid_before, unit):
+    if i < length:
+        start, stop = slicestarts[i], slicestops[i]
+        valid = valid_before[stop] - valid_before[start] if stop > start else 0
+        count[0] = (stop - start) * unit + valid
+
+
+@op
+def store_both_offsets(i, before, after, tosmalloffsets, tolargeoffsets, slicestarts, length, unit):
+    first = slicestarts[0] if length > 0 else 0
+    large = before // unit
+    tosmalloffsets[i] = first + before - large * unit
+    tolargeoffsets[i] = first + large
 
 
 @op
@@ -407,7 +417,9 @@ def valid_element(
 ):
     start = slicestarts[segment]
     rank = valid_before[start] + local
-    found = upper_bound(valid_before, start, slicestops[segment] + 1, rank) - 1
+    found = start + local  # where nothing is missing before it
+    if valid_before[found + 1] <= rank:
+        found = upper_bound(valid_before, found + 1, slicestops[segment] + 1, rank) - 1
     tocarry[position - tosmalloffsets[0]] = found
 
 
@@ -415,23 +427,20 @@ def valid_element(
 def getitem_jagged_shrink(
     tocarry, tosmalloffsets, tolargeoffsets, slicestarts, slicestops, length, missing
 ):
-    """The valid elements of all slices, with offsets for those and for all: four launches.
+    """The valid elements of all slices, with offsets for those and for all: three launches.
 
-    How many valid elements come before each element of `missing`; the two kinds of offsets; then every
-    output looks for the element of its slice that has as many valid ones before it.
+    How many valid elements come before each element of `missing`; the two kinds of offsets, which one
+    scan adds up in two parts of its numbers: there are no more valid elements than `tocarry` has; then
+    every output looks for the element of its slice that has as many valid ones before it.
     """
     n = missing.shape[0]
     valid_before = scratch(missing, n + 1, "int32" if n < 2**31 else "int64")  # half the bytes
     scan(n + 1, (is_valid, missing, n), (store_before, valid_before))
+    unit = 1 << tocarry.shape[0].bit_length()
     scan(
         length + 1,
-        (valid_length, slicestarts, slicestops, length, valid_before),
-        (store_from_first, tosmalloffsets, slicestarts, length),
-    )
-    scan(
-        length + 1,
-        (any_length, slicestarts, slicestops, length),
-        (store_from_first, tolargeoffsets, slicestarts, length),
+        (both_lengths, slicestarts, slicestops, length, valid_before, unit),
+        (store_both_offsets, tosmalloffsets, tolargeoffsets, slicestarts, length, unit),
     )
     segmented_transform(
         tosmalloffsets,
@@ -669,17 +678,26 @@ def combinations_length(totallen, tooffsets, n, replacement, starts, stops, leng
 
 @op
 def write_combination(segment, position, local, tocarry, offsets, n, replacement, starts, stops):
-    size = stops[segment] - starts[segment] + (n - 1 if replacement else 0)
+    start = starts[segment]
+    size = stops[segment] - start + (n - 1 if replacement else 0)
     # Counted from the last combination, of which the complements of the indexes are digits in
     # the combinatorial number system:
     # https://en.wikipedia.org/wiki/Combinatorial_number_system
     rank = offsets[segment + 1] - 1 - position
+    if n == 2:  # as below, for most of the uses
+        digit = largest_binomial(rank, 2, size)
+        store_int64(tocarry[0], position, start + size - 1 - digit)
+        rank -= digit * (digit - 1) // 2
+        store_int64(tocarry[1], position, start + size - 1 - rank - (1 if replacement else 0))
+        return
     digit = size
-    for k in range(n):
+    k = 0
+    while k < n:
         digit = largest_binomial(rank, n - k, digit)
         rank -= binomial(digit, n - k)
         index = size - 1 - digit - (k if replacement else 0)
-        store_int64(tocarry[k], position, starts[segment] + index)
+        store_int64(tocarry[k], position, start + index)
+        k += 1
 
 
 @kernel("awkward_ListArray_combinations")

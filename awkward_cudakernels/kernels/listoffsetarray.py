@@ -137,34 +137,42 @@ STEP = 256
 """Outputs in a row that one thread writes at most."""
 
 
+@device_function
+def write_from(outoffsets, k, last, value):
+    """Writes a number to all offsets from `k` to `last`, as far as the next multiple of STEP."""
+    last = min(last, k | (STEP - 1))
+    while k <= last:
+        outoffsets[k] = value
+        k += 1
+
+
 @op
 def store_offsets_of_parents(i, outoffsets, parents, lenparents, outlength):
-    # Offset k is the number of parents below k: i for all k after parent i - 1, up to parent i. The
-    # thread of i writes these up to the next multiple of STEP; every multiple of STEP that has such a
-    # run before it has a thread that looks up its own i, and writes on.
-    if i <= lenparents:
-        before = parents[i - 1] if i > 0 else -1
-        here = parents[i] if i < lenparents else outlength
-        if here > before:
-            first = max(before + 1, 0)
-            last = min(here, outlength)
-            for k in range(first, min(last, (first // STEP + 1) * STEP - 1) + 1):
-                outoffsets[k] = i
+    # Offset k is the number of parents below k: j for all k after parent j - 1, up to parent j. A thread
+    # looks at two parents, and writes such runs up to the next multiple of STEP; every multiple of STEP
+    # that has a run before it has a thread that looks up its own parent, and writes on.
+    j = 2 * i
+    if j <= lenparents:
+        before = parents[j - 1] if j > 0 else -1
+        here = parents[j] if j < lenparents else outlength
+        after = parents[j + 1] if j + 1 < lenparents else outlength
+        write_from(outoffsets, max(before + 1, 0), min(here, outlength), j)
+        if j < lenparents:
+            write_from(outoffsets, max(here + 1, 0), min(after, outlength), j + 1)
     k = i * STEP
     if 0 < k <= outlength:
         j = lower_bound(parents, 0, lenparents, k)
         first = parents[j - 1] + 1 if j > 0 else 0
         last = min(parents[j], outlength) if j < lenparents else outlength
         if first < k:
-            for at in range(k, min(last, k + STEP - 1) + 1):
-                outoffsets[at] = j
+            write_from(outoffsets, k, last, j)
 
 
 @kernel("awkward_ListOffsetArray_reduce_local_outoffsets_64")
 def reduce_local_outoffsets(outoffsets, parents, lenparents, outlength):
     """Offsets from sorted parents, of awkward before its reducers took offsets: one launch, over
-    parents, balanced whatever the number of parents that do not occur."""
-    n = max(lenparents, outlength // STEP) + 1
+    pairs of parents, balanced whatever the number of parents that do not occur."""
+    n = max(lenparents // 2, outlength // STEP) + 1
     transform(store_offsets_of_parents, n, outoffsets, parents, lenparents, outlength)
 
 

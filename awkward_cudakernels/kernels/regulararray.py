@@ -2,7 +2,7 @@
 
 import math
 
-from primitives import op, store_int64, transform, upper_bound
+from primitives import device_function, op, store_int64, transform, upper_bound
 
 from .._registry import kernel
 from .listarray import binomial, largest_binomial, regular_at
@@ -137,6 +137,16 @@ def reduce_local_nextparents(nextparents, size, length):
     transform(list_of_element, length * size, nextparents, size)
 
 
+@device_function
+def write_column(nextcarry, k, stop, value, size):
+    """Writes every `size`-th number to all places from `k` to `stop`, as far as the next multiple of STEP."""
+    stop = min(stop, (k | (STEP - 1)) + 1)
+    while k < stop:
+        nextcarry[k] = value
+        value += size
+        k += 1
+
+
 @op
 def prepare_columns(i, nextcarry, nextoffsets, offsets, size, outlength, elements):
     # A group is a column of a segment of lists: its elements are `rows` places in a row. The thread of
@@ -153,8 +163,7 @@ def prepare_columns(i, nextcarry, nextoffsets, offsets, size, outlength, element
         first = (start - origin) * size + column * rows
         nextoffsets[i + 1] = first + rows
         if first >= 0:
-            for k in range(first, min(first + rows, (first // STEP + 1) * STEP, elements)):
-                nextcarry[k] = (start + k - first) * size + column
+            write_column(nextcarry, first, min(first + rows, elements), start * size + column, size)
     place = i * STEP
     if place < elements:
         outer = upper_bound(offsets, 0, outlength + 1, origin + place // size) - 1
@@ -165,8 +174,8 @@ def prepare_columns(i, nextcarry, nextoffsets, offsets, size, outlength, element
             column = local // max(rows, 1)
             first = place - local + column * rows
             if first < place:
-                for k in range(place, min(first + rows, place + STEP, elements)):
-                    nextcarry[k] = (start + k - first) * size + column
+                row = start + place - first
+                write_column(nextcarry, place, min(first + rows, elements), row * size + column, size)
 
 
 @kernel("awkward_RegularArray_reduce_nonlocal_preparenext_64")

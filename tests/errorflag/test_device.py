@@ -106,6 +106,28 @@ def _one(i, count, x):
     count[0] = 1
 
 
+def test_a_thread_may_begin_with_a_launch():
+    import cupy
+
+    out, x = arrays()
+    transform(check, 10, out, x)
+    out[:] = -1
+    cupy.cuda.get_current_stream().synchronize()
+    failures = []
+
+    def work():
+        try:
+            transform(check, 10, out, x)
+        except Exception as error:
+            failures.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert not failures
+    assert out.get().tolist() == x.get().tolist()
+
+
 def test_two_streams_raise_separately():
     import cupy
 
