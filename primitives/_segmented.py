@@ -78,22 +78,23 @@ for segment in range(segments):
 )
 
 
-def _ragged(offsets: Any, segments: int | None) -> tuple[Any, int]:
-    """Offsets as an array of NumPy or CuPy, and the number of segments."""
+def _ragged(offsets: Any, segments: int | None) -> tuple[Any, int, tuple[tuple[str, Any], ...]]:
+    """Offsets as an array of NumPy or CuPy, the number of segments, and the variant of the offsets' type."""
     try:
-        fine = offsets.ndim == 1 and offsets.dtype.char in OFFSETS and offsets.size > 0
-    except AttributeError:
+        variant = _VARIANTS[offsets.dtype.char]
+        size = offsets.size
+        fine = size > 0 and offsets.ndim == 1
+    except (AttributeError, KeyError):
         fine = False
     if not fine:
         offsets = array_argument("offsets", offsets, dtypes=OFFSETS, size=0 if segments == 0 else 1)
-    available = offsets.size - 1
+        variant = _VARIANTS[offsets.dtype.char]
+        size = offsets.size
     if segments is None:
-        return offsets, available
-    if segments and not 0 <= segments <= available:
-        raise ValueError(
-            f"argument 'segments' is {segments}, but 'offsets' has {available + 1} elements"
-        )
-    return offsets, segments
+        segments = size - 1
+    elif segments and not 0 <= segments < size:
+        raise ValueError(f"argument 'segments' is {segments}, but 'offsets' has {size} elements")
+    return offsets, segments, variant
 
 
 def segmented_transform(
@@ -131,15 +132,16 @@ def segmented_transform(
         >>> out
         array([20, 30, 40,  0, 10])
     """
-    offsets, segments = _ragged(offsets, segments)
+    offsets, segments, variant = _ragged(offsets, segments)
     if elements is None:
-        elements, grid = _NO_BOUND, SHARING_BLOCKS if segments else 0
+        elements, grid = _NO_BOUND, SHARING_BLOCKS
     else:
-        grid = max((elements + _TILE - 1) // _TILE, min((elements + _LEAST - 1) // _LEAST, SHARING_BLOCKS))
+        grid = (elements + _LEAST - 1) // _LEAST
+        if grid > SHARING_BLOCKS:
+            grid = max(SHARING_BLOCKS, (elements + _TILE - 1) // _TILE)
     if grid <= 0 or segments == 0:
         length_argument("elements", elements)
         return
-    variant = _VARIANTS[offsets.dtype.char]
     run(_SEGMENTED_TRANSFORM, variant, segments, grid, (segments, offsets, elements), ((op, *args),))
 
 
@@ -208,7 +210,7 @@ def segmented_reduce(
         >>> sums
         array([6., 0., 4.])
     """
-    offsets, segments = _ragged(offsets, segments)
+    offsets, segments, of_offsets = _ragged(offsets, segments)
     if segments == 0:
         return
     if elements < 0:
@@ -219,7 +221,7 @@ def segmented_reduce(
     capacity = 2 * (elements // _PIECE) if elements > _PIECE else 0
     grid: Any = ((segments * group + 255) // 256, min(capacity, SHARING_BLOCKS))
     variant = (
-        ("OFFSET", offsets.dtype.char),
+        *of_offsets,
         ("T", np.dtype(dtype).char),
         ("WIDTH", width),
         ("GROUP", group),

@@ -124,7 +124,7 @@ def segmented_argsort(
         >>> order
         array([1, 2, 0, 0])
     """
-    offsets, segments = _ragged(offsets, segments)
+    offsets, segments, _ = _ragged(offsets, segments)
     out = array_argument("out", out, dtypes="lq", size=0 if elements is None else elements)
     if elements is None:
         elements = int(out.shape[0])
@@ -226,7 +226,7 @@ def segmented_sort(
     out = array_argument("out", out, size=length_argument("elements", elements))
     order = scratch(values, elements, np.int64)
     less = order_of(values, ascending)
-    offsets, segments = _ragged(offsets, segments)
+    offsets, segments, _ = _ragged(offsets, segments)
     segmented_argsort(offsets, order, less, absolute=True, elements=elements, segments=segments)
     if segments:
         transform(_gather, elements, out, values, order, offsets, segments)
