@@ -5,6 +5,8 @@ It does nothing unless there is a GPU, or ``--errorflag=on`` is given; then
 - every test starts with no error pending, and fails if it leaves one behind, on any stream;
 - a test after which the CUDA context is unusable fails with that as its reason; under pytest-xdist
   its worker is replaced and the others go on, otherwise the run ends there;
+- with ``--errorflag-no-waits``, a test in which the host waits for the current stream fails, unless it
+  is marked ``waits``;
 - workers of pytest-xdist are spread over the visible GPUs, and share the memory of each;
 - a line at the end says how many GPUs, workers and seconds there were.
 
@@ -22,7 +24,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -40,12 +42,18 @@ USABLE = 0.9
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.getgroup("errorflag", "errors left on the GPU").addoption(
+    group = parser.getgroup("errorflag", "errors left on the GPU")
+    group.addoption(
         "--errorflag",
         choices=("auto", "on", "off"),
         default="auto",
         help="fail tests that leave a device error behind, and spread workers over GPUs: if there "
         "is a GPU (auto, the default), always, for kernels on the host too (on), or never (off)",
+    )
+    group.addoption(
+        "--errorflag-no-waits",
+        action="store_true",
+        help="fail tests in which the host waits for the current CUDA stream, unless marked waits",
     )
 
 
@@ -55,6 +63,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "gpus(n): needs CuPy and n GPUs (skipped where there are fewer)"
     )
+    config.addinivalue_line("markers", "waits: may wait for the GPU under --errorflag-no-waits")
     mode = config.getoption("--errorflag")
     if mode == "off":
         return
@@ -70,7 +79,8 @@ def pytest_configure(config: pytest.Config) -> None:
         if not gpus and mode != "on":
             return
         config.pluginmanager.register(Controller(gpus), "errorflag-controller")
-    config.pluginmanager.register(Checks(driver, share), "errorflag-checks")
+    checks = Checks(driver, share, config.getoption("--errorflag-no-waits"))
+    config.pluginmanager.register(checks, "errorflag-checks")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -243,6 +253,9 @@ def held_stream() -> HeldStream:
     return HeldStream()
 
 
+NOTHING: AbstractContextManager[None] = nullcontext()
+
+
 class ContextLostError(Exception):
     """Every CUDA call of this process fails from now on."""
 
@@ -253,11 +266,13 @@ class Checks:
     Args:
         driver: of this process.
         share: what the controller has sent this worker; None without pytest-xdist.
+        no_waits: whether tests that are not marked ``waits`` fail if the host waits in them.
     """
 
-    def __init__(self, driver: Driver, share: dict[str, Any] | None) -> None:
+    def __init__(self, driver: Driver, share: dict[str, Any] | None, no_waits: bool) -> None:
         self.driver = driver
         self.share = share
+        self.no_waits = no_waits
         self.ended = False
 
     def left_behind(self) -> list[str]:
@@ -293,15 +308,20 @@ class Checks:
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, Any]:
+        if self.no_waits and item.get_closest_marker("waits") is None and gpus_of_cupy()[0]:
+            return (yield from self.checked(item, HeldStream()()))
         return (yield from self.checked(item))
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_teardown(self, item: pytest.Item) -> Generator[None, Any, Any]:
         return (yield from self.checked(item))
 
-    def checked(self, item: pytest.Item) -> Generator[None, Any, Any]:
+    def checked(
+        self, item: pytest.Item, block: AbstractContextManager[Any] = NOTHING
+    ) -> Generator[None, Any, Any]:
         try:
-            result = yield
+            with block:
+                result = yield
         except BaseException as raised:
             self.check(item, raised)
             raise

@@ -289,3 +289,20 @@ def test_layouts_are_pickled(cpu):
     array, layout = pickle.loads(data)
     assert array.to_list() == LISTS.to_list()
     assert layout.backend is NumpyBackend.instance()
+
+
+@pytest.mark.gpus(2)
+def test_on_the_second_device():
+    import cupy
+
+    from awkward_cudakernels.bench import operations
+    from awkward_cudakernels.bench.sample import Sample
+
+    with registered("cuda"), cupy.cuda.Device(1):
+        samples = [Sample(300, backend) for backend in ("cpu", "cuda")]
+        for operation in operations.OPERATIONS:
+            expected, found = (
+                operation.function(*[sample.get(name) for name in operation.inputs]) for sample in samples
+            )
+            assert operations.difference(operations.on_host(found), expected) is None, operation.name
+    assert cupy.cuda.runtime.getDevice() == 0

@@ -356,3 +356,48 @@ def test_a_held_stream_shows_what_waits(run) -> None:
     )
     result.assert_outcomes(passed=2, failed=1)
     result.stdout.fnmatch_lines(["*Failed: the host waited for the GPU, or did something else for 0.5 s*"])
+
+
+def test_no_waits_does_nothing_without_a_gpu(run) -> None:
+    result = run("--errorflag-no-waits", gpus=None, test_it="def test_it():\n    pass\n")
+    result.assert_outcomes(passed=1)
+
+
+@pytest.mark.gpu
+def test_no_waits_fails_the_tests_that_wait(run) -> None:
+    files = {
+        "test_it": """
+        import cupy, pytest
+        from primitives import inclusive_scan, synchronize
+
+        @pytest.fixture
+        def arrays():
+            x, out = cupy.arange(1000), cupy.zeros(1000, "int64")
+            inclusive_scan(x, out)
+            synchronize()
+            out[:] = 0
+            int(x.sum())
+            yield x, out
+            assert int(out[-1]) == 499500
+
+        def test_does_not_wait(arrays):
+            inclusive_scan(*arrays)
+
+        def test_waits(arrays):
+            inclusive_scan(*arrays)
+            int(arrays[1].sum())
+
+        @pytest.mark.waits
+        def test_may_wait(arrays):
+            inclusive_scan(*arrays)
+            int(arrays[1].sum())
+
+        def test_has_its_own_reason(arrays):
+            inclusive_scan(*arrays)
+            assert False
+        """
+    }
+    result = run("--errorflag-no-waits", gpus=None, cupy="real", **files)
+    result.assert_outcomes(passed=2, failed=2)
+    result.stdout.fnmatch_lines(["*test_waits*", "*Failed: the host waited for the GPU*"])
+    run(gpus=None, cupy="real", **files).assert_outcomes(passed=3, failed=1)
