@@ -10,6 +10,7 @@ what came out:
 
 Host and device work at the same time, so a call costs what the slower of them takes. The implementations
 are measured in turns, and the fastest of their turns counts: what else a machine does only adds to a time.
+Where the limit is exceeded, both get more turns, for such a thing may last as long as all of the first.
 The second half of the rule is what the first cannot show: a kernel that compiles for each length anew is
 fast when it is called again with the same one.
 """
@@ -50,6 +51,9 @@ IMPLEMENTATIONS = ("primitives", "raw")
 LENGTHS = tuple(int(x) for x in np.geomspace(500, 50_000, 10))
 """Ten numbers of lists, for looking whether a changed length compiles anything."""
 ROUNDS = 7
+"""Turns of each implementation."""
+AGAIN = 4
+"""How often as many turns are added where the limit is exceeded."""
 
 
 # The rule
@@ -197,6 +201,11 @@ def measure(
     for lists in sizes:
         say(f"{family}, {lists:,} lists")
         times = _times(family, lists)
+        for _ in range(AGAIN):
+            if max(times["primitives"][:2]) <= LIMIT * max(times["raw"][:2]):
+                break
+            say(f"{family}, {lists:,} lists, again")
+            times = _fastest(times, _times(family, lists))
         primitives, raw = (
             Side(
                 *times[side],
@@ -236,7 +245,19 @@ def _implementation(family: str, side: str) -> Iterator[Callable[..., Any]]:
             yield (_dispatch.raw_kernels() if side == "raw" else registry())[family]
 
 
-def _times(family: str, lists: int) -> dict[str, tuple[float, float, int]]:
+Times = dict[str, tuple[float, float, int]]
+"""Of each implementation: host µs, device µs, synchronizations."""
+
+
+def _fastest(*found: Times) -> Times:
+    fastest = {}
+    for side in IMPLEMENTATIONS:
+        host, device, waits = zip(*(times[side] for times in found), strict=True)
+        fastest[side] = min(host), min(device), sum(waits)
+    return fastest
+
+
+def _times(family: str, lists: int) -> Times:
     """Host µs, device µs and synchronizations of each implementation, measured in turns."""
     inputs = _gate_inputs.make(family, lists)
     clocks = (_host_us, _device_us)

@@ -232,6 +232,31 @@ def test_without_a_gpu_it_says_so(monkeypatch):
 # On a GPU
 
 
+@pytest.mark.parametrize(
+    ("turns", "expected", "measured"),
+    [
+        ([(9.0, 5.0)], 0.9, 1),
+        ([(12.0, 5.0), (9.5, 5.0)], 0.95, 2),  # something else was going on at first
+        ([(12.0, 5.0), (11.0, 5.0), (11.5, 5.0), (11.0, 4.0), (11.0, 5.0), (9.0, 5.0)], 1.1, 5),
+        ([(9.0, 12.0), (9.0, 10.2)], 1.02, 2),
+    ],
+)
+def test_where_the_limit_is_exceeded_there_are_more_turns(monkeypatch, turns, expected, measured):
+    made = []
+
+    def times(family, lists):
+        host, device = turns[len(made)]
+        made.append(family)
+        return {"primitives": (host, device, 0), "raw": (10.0, 4.0, 0)}
+
+    monkeypatch.setattr(gate, "_check", lambda families: None)
+    monkeypatch.setattr(gate, "_recompilations", lambda family, side: 0)
+    monkeypatch.setattr(gate, "_times", times)
+    (row,) = gate.measure("awkward_ListArray_validity", (1_000,), {})
+    assert row.ratio == pytest.approx(expected)
+    assert len(made) == measured
+
+
 @pytest.mark.gpu
 def test_measuring():
     found = gate.measure("awkward_ListArray_validity", sizes=(1_000,))
