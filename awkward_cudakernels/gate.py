@@ -50,8 +50,10 @@ LIMIT = 1.03
 IMPLEMENTATIONS = ("primitives", "raw")
 LENGTHS = tuple(int(x) for x in np.geomspace(500, 50_000, 10))
 """Ten numbers of lists, for looking whether a changed length compiles anything."""
-ROUNDS = 7
-"""Turns of each implementation."""
+HOST_TURNS = 50
+"""Turns of each implementation, of a millisecond or a few, in which the host's time is measured."""
+DEVICE_TURNS = 3
+"""The first of these, in which the device's time is measured too."""
 AGAIN = 4
 """How often as many turns are added where the limit is exceeded."""
 
@@ -258,26 +260,29 @@ def _fastest(*found: Times) -> Times:
 
 
 def _times(family: str, lists: int) -> Times:
-    """Host µs, device µs and synchronizations of each implementation, measured in turns."""
+    """What each implementation takes, measured in turns so short that both meet the same conditions."""
     inputs = _gate_inputs.make(family, lists)
-    clocks = (_host_us, _device_us)
     times: dict[str, list[list[float]]] = {side: [[], [], [], []] for side in IMPLEMENTATIONS}
     waits = dict.fromkeys(IMPLEMENTATIONS, 0)
-    # Every other round goes the other way round: what drifts is shared.
-    for number in range(ROUNDS):
-        for side in IMPLEMENTATIONS if number % 2 else reversed(IMPLEMENTATIONS):
+    calls = 10
+    for turn in range(HOST_TURNS):
+        # Every other turn goes the other way round: what drifts is shared.
+        for side in IMPLEMENTATIONS if turn % 2 else reversed(IMPLEMENTATIONS):
             with _implementation(family, side) as kernel:
                 call, restore = _calls(kernel, inputs)
-                for place, clock in enumerate(clocks):
-                    times[side][place].append(clock(call))
-                    times[side][place + 2].append(clock(restore) if restore else 0.0)
-                if number < 3:
+                host, device, restore_host, restore_device = times[side]
+                if turn < DEVICE_TURNS:
+                    device.append(_device_us(call))
+                    restore_device.append(_device_us(restore) if restore else 0.0)
                     waits[side] += _waits(call)
+                    calls = max(10, min(100, int(5000 / device[0])))
+                host.append(_host_us(call, calls))
+                restore_host.append(_host_us(restore, calls) if restore else 0.0)
                 errorflag.synchronize()
     found = {}
     for side in IMPLEMENTATIONS:
-        host, device, restore_host, restore_device = map(min, times[side])
-        found[side] = host - restore_host, device - restore_device, waits[side]
+        host_us, device_us, less_host, less_device = map(min, times[side])
+        found[side] = host_us - less_host, device_us - less_device, waits[side]
     return found
 
 
@@ -296,10 +301,10 @@ def _calls(
     return call, inputs.restore
 
 
-def _host_us(call: Callable[[], Any]) -> float:
-    from .bench.timing import host_us, wait
+def _host_us(call: Callable[[], Any], calls: int) -> float:
+    from .bench.timing import batch_us, wait
 
-    return host_us(call, wait, errorflag.synchronize, 0.02)
+    return batch_us(call, wait, calls)
 
 
 def _device_us(call: Callable[[], Any]) -> float:

@@ -42,8 +42,13 @@ def replace(text: str, contents: dict[str, str]) -> tuple[str, list[str], list[s
 
 
 def contents(result: dict[str, Any]) -> dict[str, str]:
-    """Markdown of every table of a run, and ``about``: what it ran on."""
+    """Markdown of every table of a run, and ``about``: what it ran on.
+
+    Of a run with ``--against`` only, what it ran on is ``about-against``, and the rest is left.
+    """
     made = {table.name: tables.markdown(table) for table in tables.all_tables(result["rows"])}
+    if {row["section"] for row in result["rows"]} == {"against"}:
+        return {"against": made["against"], "about-against": about(result["about"])}
     # A run without failures must clear those of the one before.
     made.setdefault("failures", "None.")
     made["about"] = about(result["about"])

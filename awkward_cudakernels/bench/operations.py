@@ -9,7 +9,7 @@ from typing import Any
 import awkward as ak
 import numpy as np
 
-from awkward_cudakernels.bench import sides
+from awkward_cudakernels.bench import sides, timing
 from awkward_cudakernels.bench.sample import Sample
 from awkward_cudakernels.bench.settings import Settings
 
@@ -199,11 +199,17 @@ def check(side: sides.Side, row: str, sample: Sample) -> dict[str, Any]:
 
 
 def measure(side: sides.Side, row: str, sample: Sample, seconds: float) -> dict[str, Any]:
-    """Wall time of the operation; of ours, also the bytes that it must move."""
+    """Wall time of the operation. Of ours, if bandwidth bounds it, also its time when calls follow one
+    another without a wait of the caller's, and the bytes that it must move."""
     operation = _BY_NAME[row]
     arguments = _arguments(side, operation, sample)
-    result = side.wall(lambda: operation.function(*arguments), seconds)
+
+    def call() -> Any:
+        return operation.function(*arguments)
+
+    result = side.wall(call, seconds)
     if operation.bound and side.name == "ours":
+        result["queued_ms"] = timing.per_call_us(call, side.wait, side.finish, seconds) / 1e3
         result["bytes"] = must_move(operation, arguments, operation.function(*arguments))
     return result
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-__all__ = ["device_us", "host_us", "per_call_us", "wait", "wall_ms"]
+__all__ = ["batch_us", "device_us", "host_us", "per_call_us", "wait", "wall_ms"]
 
 Function = Callable[[], object]
 
@@ -82,14 +82,22 @@ def host_us(function: Function, wait: Function, settle: Function, seconds: float
     batches: list[float] = []
     began = time.perf_counter()
     while len(batches) < 3 or (time.perf_counter() - began < seconds and len(batches) < 50):
-        wait()
-        start = time.perf_counter()
-        for _ in range(calls):
-            function()
-        batches.append((time.perf_counter() - start) / calls)
-        wait()
+        batches.append(batch_us(function, wait, calls))
         settle()
-    return 1e6 * statistics.median(batches)
+    return statistics.median(batches)
+
+
+def batch_us(function: Function, wait: Function, calls: int) -> float:
+    """What one call of a batch keeps the host busy for, in µs. The device is idle when the batch starts."""
+    for _ in range(3):
+        function()
+    wait()
+    start = time.perf_counter()
+    for _ in range(calls):
+        function()
+    elapsed = time.perf_counter() - start
+    wait()
+    return 1e6 * elapsed / calls
 
 
 def per_call_us(function: Function, wait: Function, settle: Function, seconds: float) -> float:
