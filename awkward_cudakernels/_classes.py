@@ -41,7 +41,7 @@ from awkward.index import Index, Index8, Index32, Index64, IndexU8, IndexU32
 import errorflag
 from primitives import offsets_from, op, segment_ids, segmented_reduce, segmented_transform, transform
 
-from ._arraylayer import CudaArrays, check_bounds, gather, is_nonzero, nearest, repeat_element, to_host
+from ._arraylayer import CudaArrays, check_bounds, gather, is_nonzero, nearest, repeat_element, take, to_host
 from ._ends import forget_ends, remember_ends
 from ._registry import call_as
 from .kernels.listarray import check_broadcast
@@ -201,9 +201,89 @@ def content_getitem(original: Method) -> Method:
                     check_bounds(data if data.ndim == 1 else data.reshape(-1), self.length)
                 elif data.dtype.kind == "b" and data.ndim == 1:
                     transform(is_unset, max(0, data.shape[0] - self.length), data, self.length)
+        elif type(where) is ListOffsetArray and type(self) in (ListOffsetArray, ListArray):
+            if type(self._backend.nplike) is CudaArrays and where._backend is self._backend:
+                masked = _masked(self, where)
+                if masked is not None:
+                    return masked
         return original(self, where, *named_axis)
 
     return _getitem
+
+
+@op
+def kept_value(i, out, mask, ranks, x):
+    if mask[i]:
+        out[ranks[i]] = x[i]
+
+
+@op
+def kept_position(i, carry, mask, ranks):
+    if mask[i]:
+        carry[ranks[i]] = i
+
+
+@op(errors=("stops[i] < starts[i]", "stops[i] > len(content)", "index out of range"))
+def kept_in_list(
+    segment, position, local, carry, mask, ranks, starts, stops, contentlength
+):
+    if mask[position]:
+        carry[ranks[position]] = 0
+        length = stops[segment] - starts[segment]
+        if length < 0:
+            return 1
+        if length != 0 and stops[segment] > contentlength:
+            return 2
+        if local >= length:
+            return 3, local
+        carry[ranks[position]] = starts[segment] + local
+
+
+def _masked(lists: Any, where: Any) -> Any:
+    """Lists by a mask of lists, without indexes of what it keeps in every list; None if that is not it.
+
+    Of each element of the mask, how many before it are kept; from these the offsets; then every element
+    that is kept goes to its place. One wait, for their number.
+    """
+    mask: Any = where._content._data if type(where._content) is NumpyArray else None
+    offsets = where._offsets._data
+    if type(lists) is ListOffsetArray:
+        own = lists._offsets._data
+        starts, stops = own[:-1], own[1:]
+    else:
+        own, starts, stops = None, lists._starts._data, lists._stops._data
+    if not (
+        _is_on_device(mask)
+        and mask.dtype == np.bool_
+        and all(map(_is_on_device, (offsets, starts, stops)))
+        and where.length == lists.length
+        and where._offsets[0] == 0
+        and int(where._offsets[-1]) <= mask.shape[0]
+    ):
+        return None
+    nplike, content, n = lists._backend.nplike, lists._content, int(where._offsets[-1])
+    ranks = nplike.empty(n + 1, dtype=np.int32 if n < 2**31 else np.int64)
+    offsets_from((is_nonzero, mask), n, ranks)
+    nextoffsets = nplike.empty(offsets.shape[0], dtype=np.int64)
+    transform(take, offsets.shape[0], nextoffsets, ranks, offsets, n + 1)
+    nextoffsets = Index64(nextoffsets, nplike=nplike)
+    kept = int(nextoffsets[-1])
+    same = own is not None and own.data.ptr == offsets.data.ptr and own.dtype == offsets.dtype
+    if same and content.length >= n and _is_plain(content):
+        values = nplike.empty(kept, dtype=content._data.dtype)
+        transform(kept_value, n, values, mask, ranks, content._data)
+        content = NumpyArray(values, parameters=content._parameters, backend=lists._backend)
+    else:
+        carry = nplike.empty(kept, dtype=np.int64)
+        if same and content.length >= n:
+            transform(kept_position, n, carry, mask, ranks)
+        else:
+            call_as(
+                "awkward_ListArray_getitem_jagged_apply", segmented_transform,
+                offsets, n, kept_in_list, carry, mask, ranks, starts, stops, content.length,
+            )  # fmt: skip
+        content = content._carry(Index64(carry, nplike=nplike), True)
+    return ListOffsetArray(nextoffsets, content)
 
 
 @op
@@ -662,6 +742,7 @@ def normalise_item_bool_to_int(original: Method) -> Method:
             and _is_on_device(content._data)
             and _is_on_device(item._offsets._data)
             and item._offsets[0] == 0
+            and int(item._offsets[-1]) <= content._data.shape[0]
         ):
             return original(item, backend)
         nplike = item._backend.nplike

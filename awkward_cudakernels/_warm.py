@@ -170,8 +170,10 @@ def _sorting(others: Iterable[Build]) -> Iterator[Build]:
 
 def _array_layer() -> Iterator[Build]:
     """What `_arraylayer` and `_classes` launch, for the types of awkward's indexes, masks and numbers."""
-    out, n = _array("l"), ELEMENTS
+    out, mask, ranks, n = _array("l"), _array("?"), _array("i"), ELEMENTS
     with record() as recorded:
+        offsets_from((_arraylayer.is_nonzero, mask), n - 1, ranks)
+        transform(_classes.kept_position, n, out, mask, ranks)
         for kind in "?bBhHiIlLfd":
             select((_arraylayer.is_nonzero, _array(kind)), n, out, total=out)
         for kind in "?bBhHiIlL":
@@ -187,8 +189,10 @@ def _array_layer() -> Iterator[Build]:
             count = (_arraylayer.repeat_count, x)
             scan(n, count, (_arraylayer.store_repeat_offset, out), total=out)
             transform(_classes.list_at, n, x, x, x, out, n)
-            transform(_arraylayer.take, n, out, out, x, n)
-            segmented_transform(x, n, _classes.store_local, out, _array("?"), out)
+            for values in (out, ranks):
+                transform(_arraylayer.take, n, out, values, x, n)
+            segmented_transform(out, n, _classes.kept_in_list, out, mask, ranks, x, x, n)
+            segmented_transform(x, n, _classes.store_local, out, mask, out)
         for kind in "?bBhHiIlLfdFD":
             x = _array(kind)
             segmented_transform(out, n, _arraylayer.repeat_element, x, x)
@@ -200,16 +204,16 @@ def _array_layer() -> Iterator[Build]:
             for index in "il" if kind in "bBiIl" else "l":
                 transform(_arraylayer.take, n, x, x, _array(index), n)
             transform(_arraylayer.take_row, n, x, x, out, n, 1)
+            transform(_classes.kept_value, n, x, mask, ranks, x)
         for kind in "il":
             x = _array(kind)
             transform(_classes.without_first, n, x, x, 1)
             for length in (1, n):
                 _classes.find_span(x[:length], _array("l")[:2], out)
         transform(_arraylayer.number_of_range, n, out, 0, 1)
-        transform(_classes.is_unset, n, _array("?"), 0)
+        transform(_classes.is_unset, n, mask, 0)
         transform(_classes.number_from_front, n, out, out, n)
         transform(_classes.position_in_row, n, out, out, n, 1)
-        offsets_from((_arraylayer.is_nonzero, _array("?")), n - 1, out)
         segment_ids(out, out)
     yield from recorded
 

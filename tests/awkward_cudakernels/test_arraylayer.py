@@ -7,6 +7,7 @@ from pathlib import Path
 
 import awkward as ak
 import numpy as np
+import operations
 import pretended_cupy
 import pytest
 
@@ -318,6 +319,82 @@ def test_a_mask_of_another_length(array):
         assert ak.to_list(on_device[ak.to_backend(ak.Array(mask), "cuda")]) == ak.to_list(array[mask])
     with pytest.raises(ValueError, match="index out of bounds"):
         ak.to_list(on_device[ak.to_backend(ak.Array([True, False, True, False, True]), "cuda")])
+
+
+def _lists(values, offsets=None, starts=None, stops=None, dtype=np.int64):
+    content = values if isinstance(values, ak.contents.Content) else ak.contents.NumpyArray(np.array(values))
+    if offsets is not None:
+        return ak.contents.ListOffsetArray(ak.index.Index(np.array(offsets, dtype)), content)
+    starts, stops = (ak.index.Index(np.array(x, dtype)) for x in (starts, stops))
+    return ak.contents.ListArray(starts, stops, content)
+
+
+NUMBERS = [0.5, 1.5, 2.5, 3.5, 4.5, 5.5, 6.5]
+RECORDS = ak.contents.RecordArray(
+    [ak.contents.NumpyArray(np.array(NUMBERS)), ak.contents.NumpyArray(np.arange(7))], ["x", "y"]
+)
+SOME = [True, False, True, True, False, False, True]
+
+
+@pytest.mark.parametrize("bits", [SOME, [False] * 7, [True] * 7], ids=["some", "none", "all"])
+@pytest.mark.parametrize(
+    "lists",
+    [
+        _lists(NUMBERS, [0, 3, 3, 7]),
+        _lists(NUMBERS, [0, 3, 3, 7], dtype=np.int32),
+        _lists(NUMBERS, [0, 3, 3, 7], dtype=np.uint32),
+        _lists(NUMBERS, starts=[4, 9, 0], stops=[7, 9, 4]),  # in another order, an empty one nowhere
+        _lists(NUMBERS, starts=[1, 0, 1], stops=[4, 0, 5], dtype=np.int32),  # overlapping
+        _lists(NUMBERS, [0, 4, 5, 7]),  # not the mask's own lengths: what is kept may be out of range
+        _lists(NUMBERS, [0, 3, 3, 6]),
+        _lists(RECORDS, [0, 3, 3, 7]),
+        _lists(_lists(NUMBERS, [0, 1, 1, 3, 4, 5, 7, 7]), [0, 3, 3, 7]),
+        _lists(np.arange(14).reshape(7, 2), [0, 3, 3, 7]),
+        _lists(np.array(NUMBERS, np.float16), [0, 3, 3, 7]),
+        ak.Array([["a", "bc", "d"], [], ["e", "f", "", "gh"]]).layout,
+        ak.Array([[1, None, 3], [], [4, 5, None, 7]]).layout,
+    ],
+)
+def test_a_mask_of_lists(lists, bits):
+    mask = _lists(bits, [0, 3, 3, 7])
+    assert_the_same_slice(lists, mask)
+
+
+@pytest.mark.parametrize("offsets", [[0, 0], [0, 5], [0, 2, 2, 2], [0]], ids=str)
+def test_a_mask_that_shares_its_offsets(offsets):
+    index = ak.index.Index64(np.array(offsets))
+    lists = ak.contents.ListOffsetArray(index, ak.contents.NumpyArray(np.array(NUMBERS)))
+    mask = ak.contents.ListOffsetArray(index, ak.contents.NumpyArray(np.array(SOME)))
+    on_device = ak.to_backend(lists, "cuda", highlevel=False)
+    shared = ak.contents.ListOffsetArray(
+        on_device.offsets, ak.to_backend(mask, "cuda", highlevel=False).content
+    )
+    found = ak.Array(on_device)[ak.Array(shared)]
+    assert found.layout.form == ak.Array(lists)[ak.Array(mask)].layout.form
+    assert found.to_list() == ak.Array(lists)[ak.Array(mask)].to_list()
+
+
+@pytest.mark.parametrize(
+    "mask",
+    [
+        _lists(SOME, [1, 4, 4, 7]),  # not from the start
+        _lists(SOME, starts=[0, 3, 3], stops=[3, 3, 7]),
+        _lists(SOME, [0, 3, 7]),  # one list less
+        _lists([True, False, True], [0, 3, 3, 7]),  # shorter than its offsets say
+        ak.Array([[True, None, True], [], [False, True, True, None]]).layout,
+        ak.Array([[True, False], None, [False, True, True]]).layout,
+    ],
+)
+def test_other_masks_of_lists(mask):
+    for lists in (_lists(NUMBERS, [0, 3, 3, 7]), _lists(NUMBERS, starts=[4, 0, 0], stops=[7, 0, 4])):
+        assert_the_same_slice(lists, mask)
+
+
+def assert_the_same_slice(lists, mask):
+    def function(lists, mask):
+        return lists[mask]
+
+    assert operations.problems(function, ak.Array(lists), ak.Array(mask), backend="cuda") == []
 
 
 def test_an_index_of_two_dimensions():
