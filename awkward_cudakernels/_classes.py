@@ -191,7 +191,10 @@ def is_unset(i, mask, n):
 
 
 def content_getitem(original: Method) -> Method:
-    """`Content._getitem`: where an index or a mask of the user's comes in, which may be out of bounds."""
+    """`Content._getitem`: where an index or a mask of the user's comes in, which may be out of bounds.
+
+    And where a mask of lists, ``array[:, 0]`` and ``array[:, :2]`` can go straight to their lists.
+    """
 
     def _getitem(self: Any, where: Any, *named_axis: Any) -> Any:
         if isinstance(where, NumpyArray) and type(self._backend.nplike) is CudaArrays:
@@ -206,9 +209,36 @@ def content_getitem(original: Method) -> Method:
                 masked = _masked(self, where)
                 if masked is not None:
                     return masked
+        elif (
+            type(where) is tuple
+            and len(where) == 2
+            and type(where[0]) is slice
+            and where[0] == slice(None)
+            and type(self) in (ListOffsetArray, ListArray)
+            and type(self._backend.nplike) is CudaArrays
+            and self.parameter("__array__") is None
+            and not (named_axis and named_axis[0].mapping)
+            and _is_plain_slice(where[1])
+        ):
+            return _as_carried(self)._getitem_next(where[1], (), None)
         return original(self, where, *named_axis)
 
     return _getitem
+
+
+def _is_plain_slice(item: Any) -> bool:
+    if type(item) is slice:
+        return all(x is None or type(x) is int for x in (item.start, item.stop, item.step))
+    return type(item) is int
+
+
+def _as_carried(content: Any) -> Any:
+    """A layout after a carry of all its elements in their order, if it is one of CARRIED_AS_THEY_ARE."""
+    if type(content) is not ListOffsetArray:
+        return content
+    return ListArray(
+        content.starts, content.stops, content.content, parameters=content.parameters
+    )
 
 
 @op
@@ -392,11 +422,7 @@ def regulararray_getitem_next(original: Method) -> Method:
                 and (self.length == 1 or size == self._size)
                 and isinstance(self._content, CARRIED_AS_THEY_ARE)
             ):
-                content = self._content._getitem_range(start, start + size * self.length)
-                if type(content) is ListOffsetArray:  # which a carry makes this
-                    content = ListArray(
-                        content.starts, content.stops, content.content, parameters=content.parameters
-                    )
+                content = _as_carried(self._content._getitem_range(start, start + size * self.length))
                 nexthead, nexttail = awkward._slicing.head_tail(tail)
                 return RegularArray(
                     content._getitem_next(nexthead, nexttail, None),

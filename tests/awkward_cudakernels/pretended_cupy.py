@@ -228,6 +228,9 @@ class Module(types.ModuleType):
             get_current_stream=Stream,
         )
         self.asarray = _asarray
+        self.asnumpy = lambda array: np.array(plain(array))
+        self._default_memory_pool = types.SimpleNamespace(free_all_blocks=lambda: None)
+        self.get_default_memory_pool = lambda: self._default_memory_pool
 
     def empty(self, shape, dtype=float, order="C"):
         return ndarray(shape, dtype)
