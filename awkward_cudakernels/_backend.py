@@ -14,7 +14,7 @@ from awkward._nplikes.cupy import Cupy
 
 import errorflag
 
-from . import _classes, _dispatch, signatures
+from . import _dispatch, arraylayer, signatures
 from ._registry import DeviceKernel, HostKernel, ValidityKernel, registry
 
 
@@ -111,7 +111,7 @@ def register(backend: str = "cuda") -> None:
     undo.callback(delattr, instance, "_own")
     undo.callback(setattr, instance, "__class__", theirs)
     if backend == "cuda":
-        undo.enter_context(_classes.installed())
+        undo.enter_context(arraylayer.installed())
         awkward_cuda.synchronize_cuda = synchronize_cuda
         undo.callback(setattr, awkward_cuda, "synchronize_cuda", _awkward_synchronize)
     _registered[backend] = undo

@@ -36,8 +36,8 @@ from primitives import (
 from primitives._run import Build, record
 from primitives._sort import order_of
 
-from . import _arraylayer, _classes
 from ._registry import Function, is_size, registry
+from .arraylayer import applying, arrays, carries, slices
 from .signatures import Argument, families
 
 ELEMENTS = 256
@@ -169,51 +169,51 @@ def _sorting(others: Iterable[Build]) -> Iterator[Build]:
 
 
 def _array_layer() -> Iterator[Build]:
-    """What `_arraylayer` and `_classes` launch, for the types of awkward's indexes, masks and numbers."""
+    """What `arraylayer` launches, for the types of awkward's indexes, masks and numbers."""
     out, mask, ranks, n = _array("l"), _array("?"), _array("i"), ELEMENTS
     with record() as recorded:
-        offsets_from((_arraylayer.is_nonzero, mask), n - 1, ranks)
-        transform(_classes.kept_position, n, out, mask, ranks)
+        offsets_from((arrays.is_nonzero, mask), n - 1, ranks)
+        transform(slices.kept_position, n, out, mask, ranks)
         for kind in "?bBhHiIlLfd":
-            select((_arraylayer.is_nonzero, _array(kind)), n, out, total=out)
+            select((arrays.is_nonzero, _array(kind)), n, out, total=out)
         for kind in "?bBhHiIlL":
             x = _array(kind)
             inclusive_scan(x, _array("L" if x.dtype.kind == "u" else "l"))
         for kind in "bBiIl":
             x = _array(kind)
-            reduce(n, (_arraylayer.differs, x, x), out)
+            reduce(n, (arrays.differs, x, x), out)
         for kind in "bBhHiIlL":
-            _arraylayer.check_bounds(_array(kind), n)
+            arrays.check_bounds(_array(kind), n)
         for kind in "iIl":
             x = _array(kind)
-            count = (_arraylayer.repeat_count, x)
-            scan(n, count, (_arraylayer.store_repeat_offset, out), total=out)
-            transform(_classes.list_at, n, x, x, x, out, n)
+            count = (arrays.repeat_count, x)
+            scan(n, count, (arrays.store_repeat_offset, out), total=out)
+            transform(carries.list_at, n, x, x, x, out, n)
             for values in (out, ranks):
-                transform(_arraylayer.take, n, out, values, x, n)
-            segmented_transform(out, n, _classes.kept_in_list, out, mask, ranks, x, x, n)
-            segmented_transform(x, n, _classes.store_local, out, mask, out)
+                transform(arrays.take, n, out, values, x, n)
+            segmented_transform(out, n, slices.kept_in_list, out, mask, ranks, x, x, n)
+            segmented_transform(x, n, slices.store_local, out, mask, out)
         for kind in "?bBhHiIlLfdFD":
             x = _array(kind)
-            segmented_transform(out, n, _arraylayer.repeat_element, x, x)
-            segmented_transform(out, n, _classes.list_value, x, x, n, out)
+            segmented_transform(out, n, arrays.repeat_element, x, x)
+            segmented_transform(out, n, carries.list_value, x, x, n, out)
             for other in [kind] if kind in "FD" else sorted({kind, "l", "d"}):  # Nones filled with a number
                 y = _array(other)
                 merged = _array(np.result_type(x.dtype, y.dtype).char)
-                transform(_classes.value_of_two, n, merged, _array("b"), out, x, n, y, n)
+                transform(carries.value_of_two, n, merged, _array("b"), out, x, n, y, n)
             for index in "il" if kind in "bBiIl" else "l":
-                transform(_arraylayer.take, n, x, x, _array(index), n)
-            transform(_arraylayer.take_row, n, x, x, out, n, 1)
-            transform(_classes.kept_value, n, x, mask, ranks, x)
+                transform(arrays.take, n, x, x, _array(index), n)
+            transform(arrays.take_row, n, x, x, out, n, 1)
+            transform(slices.kept_value, n, x, mask, ranks, x)
         for kind in "il":
             x = _array(kind)
-            transform(_classes.without_first, n, x, x, 1)
+            transform(applying.without_first, n, x, x, 1)
             for length in (1, n):
-                _classes.find_span(x[:length], _array("l")[:2], out)
-        transform(_arraylayer.number_of_range, n, out, 0, 1)
-        transform(_classes.is_unset, n, mask, 0)
-        transform(_classes.number_from_front, n, out, out, n)
-        transform(_classes.position_in_row, n, out, out, n, 1)
+                applying.find_span(x[:length], _array("l")[:2], out)
+        transform(arrays.number_of_range, n, out, 0, 1)
+        transform(slices.is_unset, n, mask, 0)
+        transform(carries.number_from_front, n, out, out, n)
+        transform(carries.position_in_row, n, out, out, n, 1)
         segment_ids(out, out)
     yield from recorded
 

@@ -34,7 +34,8 @@ def asker() -> str:
         if module.startswith("awkward.") and name not in PLUMBING and not name.startswith("<"):
             owner = frame.f_locals.get("self")
             return name if owner is None else f"{type(owner).__name__}.{name}"
-        if module == "awkward_cudakernels._classes" and name not in ("__getitem__", "_index_element", "_span"):
+        of_ours = module.startswith("awkward_cudakernels.arraylayer.") and not module.endswith(".arrays")
+        if of_ours and name not in ("__getitem__", "_index_element", "_span"):
             owner = frame.f_locals.get("self")
             return name if owner is None else f"{type(owner).__name__}.{name}"
         frame = frame.f_back

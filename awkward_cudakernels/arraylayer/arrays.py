@@ -10,7 +10,7 @@
   look;
 - arrays are not printed for an error that has not happened.
 
-What awkward's classes do with these arrays is in `_classes`.
+What awkward's classes do with these arrays is in the other modules.
 """
 
 from __future__ import annotations

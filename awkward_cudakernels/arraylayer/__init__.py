@@ -1,0 +1,92 @@
+"""What is under awkward's CUDA arrays while the backend is registered.
+
+`arrays` is awkward's `nplike` for CuPy. The other modules are what awkward's classes do with such arrays,
+where that is slow, waits for the device, or goes wrong: `installed` puts their functions in the places of
+awkward's. Each does what awkward's does, for arrays of `CudaArrays`; for all others it calls awkward's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import awkward as ak
+import awkward._connect.numpy
+import awkward._slicing
+import awkward.operations.ak_to_layout
+from awkward._errors import ErrorContext
+from awkward._nplikes.cupy import Cupy
+from awkward._nplikes.virtual import VirtualNDArray
+from awkward.contents import (
+    Content,
+    IndexedOptionArray,
+    ListArray,
+    ListOffsetArray,
+    NumpyArray,
+    RecordArray,
+    RegularArray,
+    UnionArray,
+)
+from awkward.index import Index
+
+from . import applying, carries, device, indexes, shortcuts, slices, surfacing
+from .arrays import CudaArrays
+
+__all__ = ["installed"]
+
+
+def _replacements() -> Iterator[tuple[Any, str, Callable[[Any], Any]]]:
+    """Owner, name, and a function of what is there that returns what takes its place."""
+    yield Index, "__init__", indexes.index_init
+    yield Index, "__getitem__", indexes.index_getitem
+    yield Index, "__setitem__", indexes.index_setitem
+    yield Index, "to64", indexes.index_to64
+    yield Content, "_getitem", slices.content_getitem
+    yield ListOffsetArray, "__init__", carries.listoffsetarray_init
+    yield ListOffsetArray, "_carry", carries.listoffsetarray_carry
+    yield NumpyArray, "_carry", carries.numpyarray_carry
+    yield NumpyArray, "_getitem_at", slices.numpyarray_getitem_at
+    yield NumpyArray, "_getitem_next", slices.numpyarray_getitem_next
+    yield ListOffsetArray, "_recursively_apply", applying.listoffsetarray_recursively_apply
+    yield IndexedOptionArray, "_recursively_apply", applying.indexedoptionarray_recursively_apply
+    yield RecordArray, "_carry", carries.recordarray_carry
+    yield RegularArray, "_carry", carries.regulararray_carry
+    yield RegularArray, "_getitem_next", slices.regulararray_getitem_next
+    yield RegularArray, "_broadcast_tooffsets64", carries.regulararray_broadcast_tooffsets64
+    yield ListArray, "_broadcast_tooffsets64", carries.listarray_broadcast_tooffsets64
+    yield UnionArray, "simplified", carries.unionarray_simplified
+    yield ak._slicing, "_normalise_item_bool_to_int", slices.normalise_item_bool_to_int
+    for module in (ak._slicing, ak._connect.numpy, ak.index, ak.contents.content, ak.contents.numpyarray):
+        yield module, "to_nplike", surfacing.to_nplike
+    for name in ("highlevel_array_show_rows", "prettyprint_valuestr"):
+        yield ak.highlevel, name, surfacing.checked
+    for owner in (Content, ak.record.Record):
+        yield owner, "to_list", surfacing.checked
+    yield ErrorContext, "decorate_exception", surfacing.cause_of
+    yield awkward.operations.ak_to_layout, "_impl", shortcuts.to_layout
+    for asked in shortcuts.ASKED_OFTEN:
+        if type(asked) is type(VirtualNDArray):
+            yield asked, "__class__", lambda _: shortcuts.NominalMeta
+
+
+@contextmanager
+def installed() -> Iterator[None]:
+    """Inside, awkward's CUDA arrays use this layer."""
+    nplike = Cupy.instance()
+    device.ndarray = nplike._module.ndarray
+    replacements = []
+    for owner, name, replace in _replacements():
+        defined = vars(owner).get(name)
+        theirs = defined if isinstance(defined, classmethod) else getattr(owner, name)
+        replacements.append((owner, name, theirs, replace))
+    nplike.__class__ = CudaArrays
+    for owner, name, theirs, replace in replacements:
+        setattr(owner, name, replace(theirs))
+    try:
+        yield
+    finally:
+        nplike.__class__ = Cupy
+        device.ndarray = None
+        for owner, name, theirs, _ in replacements:
+            setattr(owner, name, theirs)

@@ -1,0 +1,244 @@
+"""Carries, broadcasts and merges: as few launches and arrays in between as there can be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from awkward._nplikes.virtual import VirtualNDArray
+from awkward._parameters import parameters_intersect, parameters_union
+from awkward.contents import (
+    Content,
+    IndexedArray,
+    ListArray,
+    ListOffsetArray,
+    NumpyArray,
+    RegularArray,
+)
+from awkward.index import Index, Index64
+
+from primitives import op, segment_ids, segmented_transform, transform
+
+from .._registry import call_as
+from ..kernels.listarray import check_broadcast
+from .arrays import CudaArrays, gather, nearest, repeat_element
+from .device import Method, is_on_device, is_own, is_plain
+
+
+@op
+def list_at(i, starts, stops, offsets, carry, lists):
+    j = nearest(carry[i], lists)
+    starts[i] = offsets[j] if lists > 0 else 0
+    stops[i] = offsets[j + 1] if lists > 0 else 0
+
+
+def listoffsetarray_carry(original: Method) -> Method:
+    """`ListOffsetArray._carry`: starts and stops in one launch."""
+
+    def _carry(self: Any, carry: Any, allow_lazy: bool) -> Any:
+        nplike = self._backend.nplike
+        offsets, picked = self._offsets.data, carry.data
+        if type(nplike) is not CudaArrays or not (is_on_device(offsets) and is_on_device(picked)):
+            return original(self, carry, allow_lazy)
+        n = picked.shape[0]
+        starts, stops = (nplike.empty(n, dtype=offsets.dtype) for _ in range(2))
+        transform(list_at, n, starts, stops, offsets, picked, offsets.shape[0] - 1)
+        return ListArray(
+            Index(starts, nplike=nplike),
+            Index(stops, nplike=nplike),
+            self._content,
+            parameters=self._parameters,
+        )
+
+    return _carry
+
+
+def listoffsetarray_init(original: Method) -> Method:
+    """`ListOffsetArray.__init__`: offsets that awkward made of a number it has read are on the host."""
+
+    def __init__(self: Any, offsets: Any, content: Any, *, parameters: Any = None) -> None:
+        if isinstance(offsets, Index) and isinstance(content, Content):
+            nplike = content.backend.nplike
+            if type(nplike) is CudaArrays and type(offsets.nplike) is not CudaArrays:
+                offsets = offsets.to_nplike(nplike)
+        original(self, offsets, content, parameters=parameters)
+
+    return __init__
+
+
+@op
+def number_from_front(i, out, indexes, n):
+    out[i] = nearest(indexes[i], n)
+
+
+def _from_front(carry: Any, length: int, nplike: Any) -> Any:
+    """A carry without negative numbers."""
+    out = nplike.empty(carry.data.shape[0], dtype=np.int64)
+    transform(number_from_front, out.shape[0], out, carry.data, length)
+    return Index64(out, nplike=nplike)
+
+
+def recordarray_carry(original: Method) -> Method:
+    """`RecordArray._carry`, without the two waits for whether an index is out of bounds."""
+
+    def _carry(self: Any, carry: Any, allow_lazy: Any) -> Any:
+        nplike = self._backend.nplike
+        if not allow_lazy or type(nplike) is not CudaArrays or not is_on_device(carry.data):
+            return original(self, carry, allow_lazy)
+        return IndexedArray(_from_front(carry, self.length, nplike), self, parameters=None)
+
+    return _carry
+
+
+@op
+def position_in_row(i, out, indexes, rows, width):
+    out[i] = nearest(indexes[i // width], rows) * width + i % width
+
+
+def regulararray_carry(original: Method) -> Method:
+    """`RegularArray._carry`, without the two waits for whether an index is out of bounds."""
+
+    def _carry(self: Any, carry: Any, allow_lazy: Any) -> Any:
+        nplike = self._backend.nplike
+        if type(nplike) is not CudaArrays or not is_on_device(carry.data):
+            return original(self, carry, allow_lazy)
+        rows = carry.data.shape[0]
+        out = nplike.empty(rows * self._size, dtype=np.int64)
+        transform(position_in_row, out.shape[0], out, carry.data, self.length, self._size)
+        content = self._content._carry(Index64(out, nplike=nplike), allow_lazy)
+        return RegularArray(content, self._size, rows, parameters=self._parameters)
+
+    return _carry
+
+
+def regulararray_broadcast_tooffsets64(original: Method) -> Method:
+    """`RegularArray._broadcast_tooffsets64`: lists of one element are repeated without a wait of their own."""
+
+    def _broadcast_tooffsets64(self: Any, offsets: Any) -> Any:
+        nplike = self._backend.nplike
+        if (
+            type(nplike) is not CudaArrays
+            or self._size != 1
+            or type(offsets) is not Index64
+            or offsets.length - 1 != self.length
+            or type(offsets.data) is VirtualNDArray
+            or offsets[0] != 0
+        ):
+            return original(self, offsets)
+        total, content = int(offsets[-1]), self._content
+        if is_plain(content):
+            values = nplike.empty(total, dtype=content._data.dtype)
+            segmented_transform(
+                offsets.data, total, repeat_element, values, content._data, segments=self.length
+            )
+            content = NumpyArray(values, parameters=content._parameters, backend=self._backend)
+        else:
+            carry = nplike.empty(total, dtype=np.int64)
+            segment_ids(offsets.data, carry)
+            content = content._carry(Index64(carry, nplike=nplike), True)
+        return ListOffsetArray(offsets, content, parameters=self._parameters)
+
+    return _broadcast_tooffsets64
+
+
+@op
+def list_value(segment, position, local, out, x, n, fromstarts):
+    out[position] = x[nearest(fromstarts[segment] + local, n)] if n > 0 else 0
+
+
+def _values_of_lists(out: Any, x: Any, offsets: Any, starts: Any, stops: Any) -> None:
+    lists = offsets.shape[0] - 1
+    transform(check_broadcast, lists, offsets, starts, stops, x.shape[0])
+    segmented_transform(offsets, out.shape[0], list_value, out, x, x.shape[0], starts)
+
+
+def listarray_broadcast_tooffsets64(original: Method) -> Method:
+    """`ListArray._broadcast_tooffsets64`: numbers are copied without a carry of their own."""
+
+    def _broadcast_tooffsets64(self: Any, offsets: Any) -> Any:
+        nplike, content = self._backend.nplike, self._content
+        if (
+            type(nplike) is not CudaArrays
+            or not is_plain(content)
+            or type(offsets) is not Index64
+            or not all(map(is_on_device, (offsets.data, self._starts.data, self._stops.data)))
+            or offsets.length - 1 != self.length
+            or offsets[0] != 0
+        ):
+            return original(self, offsets)
+        values = nplike.empty(int(offsets[-1]), dtype=content._data.dtype)
+        call_as(
+            "awkward_ListArray_broadcast_tooffsets",
+            _values_of_lists,
+            values, content._data, offsets.data, self._starts.data, self._stops.data,
+        )  # fmt: skip
+        content = NumpyArray(values, parameters=content._parameters, backend=self._backend)
+        return ListOffsetArray(offsets, content, parameters=self._parameters)
+
+    return _broadcast_tooffsets64
+
+
+@op
+def value_of_two(i, out, tags, index, first, n_first, second, n_second):
+    j = index[i]
+    if tags[i] == 0:
+        out[i] = first[nearest(j, n_first)] if n_first > 0 else 0
+    else:
+        out[i] = second[nearest(j, n_second)] if n_second > 0 else 0
+
+
+def unionarray_simplified(original: classmethod[Any, Any, Any]) -> classmethod[Any, Any, Any]:
+    """`UnionArray.simplified`: two arrays of numbers become one without a union in between.
+
+    That is what `ak.where`, `ak.fill_none` and `ak.concatenate` end with.
+    """
+
+    def simplified(
+        cls: Any,
+        tags: Any,
+        index: Any,
+        contents: Any,
+        *,
+        parameters: Any = None,
+        mergebool: bool = False,
+        mergecastable: str = "same_kind",
+        dropunused: bool = False,
+    ) -> Any:
+        if not dropunused and len(contents) == 2 and all(map(is_plain, contents)):
+            first, second = contents
+            x, y = first._data, second._data
+            if (
+                first is not second
+                and (x.dtype == y.dtype or {x.dtype.kind, y.dtype.kind} <= set("biuf"))
+                and is_on_device(tags.data)
+                and is_on_device(index.data)
+                and tags.length <= index.length
+                and first._mergeable_next(second, mergebool, mergecastable)
+            ):
+                out = first.backend.nplike.empty(tags.length, dtype=np.result_type(x.dtype, y.dtype))
+                transform(
+                    value_of_two, tags.length,
+                    out, tags.data, index.data, x, x.shape[0], y, y.shape[0],
+                )  # fmt: skip
+                common = parameters_intersect(first._parameters, second._parameters)
+                return NumpyArray(
+                    out, parameters=parameters_union(common, parameters), backend=first.backend
+                )
+        return original.__func__(
+            cls, tags, index, contents, parameters=parameters, mergebool=mergebool,
+            mergecastable=mergecastable, dropunused=dropunused,
+        )  # fmt: skip
+
+    return classmethod(simplified)
+
+
+def numpyarray_carry(original: Method) -> Method:
+    """`NumpyArray._carry`, in one launch."""
+
+    def _carry(self: Any, carry: Any, allow_lazy: bool) -> Any:
+        if is_own(self._data) and is_on_device(carry.data):
+            found = gather(self._data, carry.data)
+            return NumpyArray(found, parameters=self._parameters, backend=self._backend)
+        return original(self, carry, allow_lazy)
+
+    return _carry

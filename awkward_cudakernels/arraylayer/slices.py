@@ -1,0 +1,253 @@
+"""Slices: bounds of the user's indexes, masks of lists, and slices that carry nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import awkward._slicing
+import numpy as np
+from awkward._nplikes.virtual import VirtualNDArray
+from awkward.contents import (
+    IndexedArray,
+    IndexedOptionArray,
+    ListArray,
+    ListOffsetArray,
+    NumpyArray,
+    RegularArray,
+)
+from awkward.index import Index64
+
+import errorflag
+from primitives import offsets_from, op, segmented_transform, transform
+
+from .._registry import call_as
+from .arrays import CudaArrays, check_bounds, gather, is_nonzero, take
+from .device import Method, is_on_device, is_own, is_plain
+
+
+@op(errors=("index out of bounds",))
+def is_unset(i, mask, n):
+    if mask[n + i]:
+        return 1
+
+
+def content_getitem(original: Method) -> Method:
+    """`Content._getitem`: where an index or a mask of the user's comes in, which may be out of bounds.
+
+    And where a mask of lists, ``array[:, 0]`` and ``array[:, :2]`` can go straight to their lists.
+    """
+
+    def _getitem(self: Any, where: Any, *named_axis: Any) -> Any:
+        if isinstance(where, NumpyArray) and type(self._backend.nplike) is CudaArrays:
+            data = where._data
+            if is_own(data) and data._c_contiguous:
+                if data.dtype.kind in "iu":
+                    check_bounds(data if data.ndim == 1 else data.reshape(-1), self.length)
+                elif data.dtype.kind == "b" and data.ndim == 1:
+                    transform(is_unset, max(0, data.shape[0] - self.length), data, self.length)
+        elif type(where) is ListOffsetArray and type(self) in (ListOffsetArray, ListArray):
+            if type(self._backend.nplike) is CudaArrays and where._backend is self._backend:
+                masked = _masked(self, where)
+                if masked is not None:
+                    return masked
+        elif (
+            type(where) is tuple
+            and len(where) == 2
+            and type(where[0]) is slice
+            and where[0] == slice(None)
+            and type(self) in (ListOffsetArray, ListArray)
+            and type(self._backend.nplike) is CudaArrays
+            and self.parameter("__array__") is None
+            and not (named_axis and named_axis[0].mapping)
+            and _is_plain_slice(where[1])
+        ):
+            return _as_carried(self)._getitem_next(where[1], (), None)
+        return original(self, where, *named_axis)
+
+    return _getitem
+
+
+def _is_plain_slice(item: Any) -> bool:
+    if type(item) is slice:
+        return all(x is None or type(x) is int for x in (item.start, item.stop, item.step))
+    return type(item) is int
+
+
+def _as_carried(content: Any) -> Any:
+    """A layout after a carry of all its elements in their order, if it is one of CARRIED_AS_THEY_ARE."""
+    if type(content) is not ListOffsetArray:
+        return content
+    return ListArray(
+        content.starts, content.stops, content.content, parameters=content.parameters
+    )
+
+
+@op
+def kept_value(i, out, mask, ranks, x):
+    if mask[i]:
+        out[ranks[i]] = x[i]
+
+
+@op
+def kept_position(i, carry, mask, ranks):
+    if mask[i]:
+        carry[ranks[i]] = i
+
+
+@op(errors=("stops[i] < starts[i]", "stops[i] > len(content)", "index out of range"))
+def kept_in_list(
+    segment, position, local, carry, mask, ranks, starts, stops, contentlength
+):
+    if mask[position]:
+        carry[ranks[position]] = 0
+        length = stops[segment] - starts[segment]
+        if length < 0:
+            return 1
+        if length != 0 and stops[segment] > contentlength:
+            return 2
+        if local >= length:
+            return 3, local
+        carry[ranks[position]] = starts[segment] + local
+
+
+def _masked(lists: Any, where: Any) -> Any:
+    """Lists by a mask of lists, without indexes of what it keeps in every list; None if that is not it.
+
+    Of each element of the mask, how many before it are kept; from these the offsets; then every element
+    that is kept goes to its place. One wait, for their number.
+    """
+    mask: Any = where._content._data if type(where._content) is NumpyArray else None
+    offsets = where._offsets._data
+    if type(lists) is ListOffsetArray:
+        own = lists._offsets._data
+        starts, stops = own[:-1], own[1:]
+    else:
+        own, starts, stops = None, lists._starts._data, lists._stops._data
+    if not (
+        is_on_device(mask)
+        and mask.dtype == np.bool_
+        and all(map(is_on_device, (offsets, starts, stops)))
+        and where.length == lists.length
+        and where._offsets[0] == 0
+        and int(where._offsets[-1]) <= mask.shape[0]
+    ):
+        return None
+    nplike, content, n = lists._backend.nplike, lists._content, int(where._offsets[-1])
+    ranks = nplike.empty(n + 1, dtype=np.int32 if n < 2**31 else np.int64)
+    offsets_from((is_nonzero, mask), n, ranks)
+    nextoffsets = nplike.empty(offsets.shape[0], dtype=np.int64)
+    transform(take, offsets.shape[0], nextoffsets, ranks, offsets, n + 1)
+    nextoffsets = Index64(nextoffsets, nplike=nplike)
+    kept = int(nextoffsets[-1])
+    same = own is not None and own.data.ptr == offsets.data.ptr and own.dtype == offsets.dtype
+    if same and content.length >= n and is_plain(content):
+        values = nplike.empty(kept, dtype=content._data.dtype)
+        transform(kept_value, n, values, mask, ranks, content._data)
+        content = NumpyArray(values, parameters=content._parameters, backend=lists._backend)
+    else:
+        carry = nplike.empty(kept, dtype=np.int64)
+        if same and content.length >= n:
+            transform(kept_position, n, carry, mask, ranks)
+        else:
+            call_as(
+                "awkward_ListArray_getitem_jagged_apply", segmented_transform,
+                offsets, n, kept_in_list, carry, mask, ranks, starts, stops, content.length,
+            )  # fmt: skip
+        content = content._carry(Index64(carry, nplike=nplike), True)
+    return ListOffsetArray(nextoffsets, content)
+
+
+CARRIED_AS_THEY_ARE = (NumpyArray, ListOffsetArray, ListArray, IndexedArray, IndexedOptionArray)
+"""Contents of which a carry takes elements only, so that all of them in their order are what there was."""
+
+
+def regulararray_getitem_next(original: Method) -> Method:
+    """`RegularArray._getitem_next`: a slice that leaves the contents in their order carries nothing.
+
+    The first dimension of ``array[:, 0]`` is one.
+    """
+
+    def _getitem_next(self: Any, head: Any, tail: Any, advanced: Any) -> Any:
+        nplike = self._backend.nplike
+        if type(head) is slice and advanced is None and type(nplike) is CudaArrays:
+            start, _, step, size = nplike.derive_slice_for_length(head, length=self._size)
+            if (
+                step == 1
+                and size >= 0
+                and (self.length == 1 or size == self._size)
+                and isinstance(self._content, CARRIED_AS_THEY_ARE)
+            ):
+                content = _as_carried(self._content._getitem_range(start, start + size * self.length))
+                nexthead, nexttail = awkward._slicing.head_tail(tail)
+                return RegularArray(
+                    content._getitem_next(nexthead, nexttail, None),
+                    size,
+                    self.length,
+                    parameters=self._parameters,
+                )
+        return original(self, head, tail, advanced)
+
+    return _getitem_next
+
+
+def numpyarray_getitem_next(original: Method) -> Method:
+    """`NumpyArray._getitem_next`: an index that is out of bounds of the second dimension is an error."""
+
+    def _getitem_next(self: Any, head: Any, tail: Any, advanced: Any) -> Any:
+        if (
+            type(head) is Index64
+            and type(self._backend.nplike) is CudaArrays
+            and type(self._data) is not VirtualNDArray
+            and self._data.ndim > 1
+            and is_on_device(head.data)
+        ):
+            check_bounds(head.data, self._data.shape[1])
+        return original(self, head, tail, advanced)
+
+    return _getitem_next
+
+
+def numpyarray_getitem_at(original: Method) -> Method:
+    """`NumpyArray._getitem_at`: a single value that leaves an array is one that the host looks at."""
+
+    def _getitem_at(self: Any, where: Any) -> Any:
+        out = original(self, where)
+        if type(self._backend.nplike) is CudaArrays and not getattr(out, "ndim", 1):
+            errorflag.check()
+        return out
+
+    return _getitem_at
+
+
+@op
+def store_local(segment, position, local, out, mask, ranks):
+    if mask[position]:
+        out[ranks[position]] = local
+
+
+def normalise_item_bool_to_int(original: Method) -> Method:
+    """Of a mask of lists, where in its list every true element is: one wait, for their number."""
+
+    def _normalise_item_bool_to_int(item: Any, backend: Any) -> Any:
+        content: Any = getattr(item, "_content", None)
+        if not (
+            isinstance(item, ListOffsetArray)
+            and isinstance(content, NumpyArray)
+            and type(item._backend.nplike) is CudaArrays
+            and content._data.dtype == np.bool_
+            and is_on_device(content._data)
+            and is_on_device(item._offsets._data)
+            and item._offsets[0] == 0
+            and int(item._offsets[-1]) <= content._data.shape[0]
+        ):
+            return original(item, backend)
+        nplike = item._backend.nplike
+        offsets, mask, n = item._offsets._data, content._data, int(item._offsets[-1])
+        ranks = nplike.empty(n + 1, dtype=np.int64)
+        offsets_from((is_nonzero, mask), n, ranks)
+        nextoffsets = Index64(gather(ranks, offsets), nplike=nplike)
+        local = nplike.empty(nextoffsets[-1], dtype=np.int64)
+        segmented_transform(offsets, n, store_local, local, mask, ranks)
+        return ListOffsetArray(nextoffsets, NumpyArray(local, backend=item._backend))
+
+    return _normalise_item_bool_to_int
