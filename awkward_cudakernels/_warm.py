@@ -192,6 +192,7 @@ def _array_layer() -> Iterator[Build]:
             for values in (out, ranks):
                 transform(arrays.take, n, out, values, x, n)
             segmented_transform(out, n, slices.kept_in_list, out, mask, ranks, x, x, n)
+            segmented_transform(out, n, slices.indexed_position, out, out, x, x, n)
             segmented_transform(x, n, slices.store_local, out, mask, out)
         for kind in "?bBhHiIlLfdFD":
             x = _array(kind)
@@ -205,6 +206,7 @@ def _array_layer() -> Iterator[Build]:
                 transform(arrays.take, n, x, x, _array(index), n)
             transform(arrays.take_row, n, x, x, out, n, 1)
             transform(slices.kept_value, n, x, mask, ranks, x)
+            segmented_transform(out, n, slices.indexed_value, x, out, out, out, x, n)
         for kind in "il":
             x = _array(kind)
             transform(applying.without_first, n, x, x, 1)

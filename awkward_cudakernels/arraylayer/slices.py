@@ -21,6 +21,7 @@ import errorflag
 from primitives import offsets_from, op, segmented_transform, transform
 
 from .._registry import call_as
+from ..kernels.listarray import regular_at
 from .arrays import CudaArrays, check_bounds, gather, is_nonzero, take
 from .device import Method, is_on_device, is_own, is_plain
 
@@ -34,7 +35,7 @@ def is_unset(i, mask, n):
 def content_getitem(original: Method) -> Method:
     """`Content._getitem`: where an index or a mask of the user's comes in, which may be out of bounds.
 
-    And where a mask of lists, ``array[:, 0]`` and ``array[:, :2]`` can go straight to their lists.
+    And where a slice by lists, ``array[:, 0]`` and ``array[:, :2]`` can go straight to their lists.
     """
 
     def _getitem(self: Any, where: Any, *named_axis: Any) -> Any:
@@ -47,9 +48,9 @@ def content_getitem(original: Method) -> Method:
                     transform(is_unset, max(0, data.shape[0] - self.length), data, self.length)
         elif type(where) is ListOffsetArray and type(self) in (ListOffsetArray, ListArray):
             if type(self._backend.nplike) is CudaArrays and where._backend is self._backend:
-                masked = _masked(self, where)
-                if masked is not None:
-                    return masked
+                found = _by_lists(self, where)
+                if found is not None:
+                    return found
         elif (
             type(where) is tuple
             and len(where) == 2
@@ -110,51 +111,114 @@ def kept_in_list(
         carry[ranks[position]] = starts[segment] + local
 
 
-def _masked(lists: Any, where: Any) -> Any:
-    """Lists by a mask of lists, without indexes of what it keeps in every list; None if that is not it.
+@op(errors=("stops[i] < starts[i]", "stops[i] > len(content)", "index out of range"))
+def indexed_position(segment, position, local, carry, index, starts, stops, contentlength):
+    carry[position] = 0
+    length = stops[segment] - starts[segment]
+    if length < 0:
+        return 1
+    if length != 0 and stops[segment] > contentlength:
+        return 2
+    at = index[position]
+    regular = regular_at(at, length)
+    if regular < 0:
+        return 3, at
+    carry[position] = starts[segment] + regular
+
+
+@op(errors=("stops[i] < starts[i]", "stops[i] > len(content)", "index out of range"))
+def indexed_value(segment, position, local, out, index, starts, stops, x, contentlength):
+    length = stops[segment] - starts[segment]
+    at = index[position]
+    regular = regular_at(at, length)
+    if regular >= 0 and stops[segment] <= contentlength:
+        out[position] = x[starts[segment] + regular]
+        return 0
+    out[position] = 0
+    if length < 0:
+        return 1
+    if length != 0 and stops[segment] > contentlength:
+        return 2
+    return 3, at
+
+
+def _by_lists(lists: Any, where: Any) -> Any:
+    """Lists by lists of numbers or of truth values, if these are what most are; else None."""
+    by: Any = where._content._data if type(where._content) is NumpyArray else None
+    offsets = where._offsets._data
+    if type(lists) is ListOffsetArray:
+        starts, stops = lists._offsets._data[:-1], lists._offsets._data[1:]
+    else:
+        starts, stops = lists._starts._data, lists._stops._data
+    if not (
+        is_on_device(by)
+        and by.dtype.kind in "biu"
+        and by.dtype != np.uint64
+        and all(map(is_on_device, (offsets, starts, stops)))
+        and where.length == lists.length
+        and where.parameter("__array__") is None
+        and where._offsets[0] == 0
+        and int(where._offsets[-1]) <= by.shape[0]
+    ):
+        return None
+    find = _masked if by.dtype == np.bool_ else _indexed
+    return find(lists, starts, stops, where._offsets, by)
+
+
+def _indexed(lists: Any, starts: Any, stops: Any, offsets: Any, index: Any) -> Any:
+    """Lists by indexes into every list, whose offsets the result has: one launch, no wait."""
+    nplike, content, n = lists._backend.nplike, lists._content, int(offsets[-1])
+    if is_plain(content):
+        values = nplike.empty(n, dtype=content._data.dtype)
+        call_as(
+            _JAGGED, segmented_transform, offsets.data, n,
+            indexed_value, values, index, starts, stops, content._data, content.length,
+        )  # fmt: skip
+        content = NumpyArray(values, parameters=content._parameters, backend=lists._backend)
+    else:
+        carry = nplike.empty(n, dtype=np.int64)
+        call_as(
+            _JAGGED, segmented_transform, offsets.data, n,
+            indexed_position, carry, index, starts, stops, content.length,
+        )  # fmt: skip
+        content = content._carry(Index64(carry, nplike=nplike), True)
+    return ListOffsetArray(offsets.to64(), content)
+
+
+def _masked(lists: Any, starts: Any, stops: Any, offsets: Any, mask: Any) -> Any:
+    """Lists by a mask of lists, without indexes of what it keeps in every list.
 
     Of each element of the mask, how many before it are kept; from these the offsets; then every element
     that is kept goes to its place. One wait, for their number.
     """
-    mask: Any = where._content._data if type(where._content) is NumpyArray else None
-    offsets = where._offsets._data
-    if type(lists) is ListOffsetArray:
-        own = lists._offsets._data
-        starts, stops = own[:-1], own[1:]
-    else:
-        own, starts, stops = None, lists._starts._data, lists._stops._data
-    if not (
-        is_on_device(mask)
-        and mask.dtype == np.bool_
-        and all(map(is_on_device, (offsets, starts, stops)))
-        and where.length == lists.length
-        and where._offsets[0] == 0
-        and int(where._offsets[-1]) <= mask.shape[0]
-    ):
-        return None
-    nplike, content, n = lists._backend.nplike, lists._content, int(where._offsets[-1])
+    nplike, content, n = lists._backend.nplike, lists._content, int(offsets[-1])
     ranks = nplike.empty(n + 1, dtype=np.int32 if n < 2**31 else np.int64)
     offsets_from((is_nonzero, mask), n, ranks)
-    nextoffsets = nplike.empty(offsets.shape[0], dtype=np.int64)
-    transform(take, offsets.shape[0], nextoffsets, ranks, offsets, n + 1)
+    nextoffsets = nplike.empty(offsets.length, dtype=np.int64)
+    transform(take, offsets.length, nextoffsets, ranks, offsets.data, n + 1)
     nextoffsets = Index64(nextoffsets, nplike=nplike)
     kept = int(nextoffsets[-1])
-    same = own is not None and own.data.ptr == offsets.data.ptr and own.dtype == offsets.dtype
-    if same and content.length >= n and is_plain(content):
+    whole = starts.data.ptr == offsets.data.data.ptr and type(lists) is ListOffsetArray
+    whole = whole and starts.dtype == offsets.dtype and content.length >= n
+    if whole and is_plain(content):
         values = nplike.empty(kept, dtype=content._data.dtype)
         transform(kept_value, n, values, mask, ranks, content._data)
         content = NumpyArray(values, parameters=content._parameters, backend=lists._backend)
     else:
         carry = nplike.empty(kept, dtype=np.int64)
-        if same and content.length >= n:
+        if whole:
             transform(kept_position, n, carry, mask, ranks)
         else:
             call_as(
-                "awkward_ListArray_getitem_jagged_apply", segmented_transform,
-                offsets, n, kept_in_list, carry, mask, ranks, starts, stops, content.length,
+                _JAGGED, segmented_transform, offsets.data, n,
+                kept_in_list, carry, mask, ranks, starts, stops, content.length,
             )  # fmt: skip
         content = content._carry(Index64(carry, nplike=nplike), True)
     return ListOffsetArray(nextoffsets, content)
+
+
+_JAGGED = "awkward_ListArray_getitem_jagged_apply"
+"""awkward's kernel for these, whose errors they have."""
 
 
 CARRIED_AS_THEY_ARE = (NumpyArray, ListOffsetArray, ListArray, IndexedArray, IndexedOptionArray)

@@ -360,6 +360,39 @@ def test_a_mask_of_lists(lists, bits):
     assert_the_same_slice(lists, mask)
 
 
+@pytest.mark.parametrize(
+    "at",
+    [
+        [2, 0, -1, 3, -4, 0, 0],
+        [0, 0, 0, 0, 0, 0, 0],
+        [0, 3, 0, 0, 0, 0, 0],  # out of range
+        [0, 0, 0, 0, 0, 0, -5],
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("dtype", ["int64", "int32", "int8"])
+@pytest.mark.parametrize(
+    "lists",
+    [
+        _lists(NUMBERS, [0, 3, 3, 7]),
+        _lists(NUMBERS, [0, 3, 3, 7], dtype=np.uint32),
+        _lists(NUMBERS, starts=[4, 9, 0], stops=[7, 9, 4]),
+        _lists(NUMBERS, starts=[1, 0, 1], stops=[4, 0, 5], dtype=np.int32),
+        _lists(NUMBERS, starts=[1, 0, 4], stops=[4, 0, 9]),  # beyond the content
+        _lists(NUMBERS, starts=[1, 0, 5], stops=[4, 0, 4]),  # backwards
+        _lists(RECORDS, [0, 3, 3, 7]),
+        _lists(_lists(NUMBERS, [0, 1, 1, 3, 4, 5, 7, 7]), [0, 3, 3, 7]),
+        _lists(np.arange(14).reshape(7, 2), [0, 3, 3, 7]),
+        _lists(np.array(NUMBERS, np.float16), [0, 3, 3, 7]),
+        ak.Array([["a", "bc", "d"], [], ["e", "f", "", "gh"]]).layout,
+        ak.Array([[1, None, 3], [], [4, 5, None, 7]]).layout,
+    ],
+)
+def test_indexes_into_lists(lists, at, dtype):
+    for offsets in ([0, 3, 3, 7], [0, 0, 0, 4], [0, 0, 0, 0]):
+        assert_the_same_slice(lists, _lists(np.array(at, dtype), offsets))
+
+
 @pytest.mark.parametrize("offsets", [[0, 0], [0, 5], [0, 2, 2, 2], [0]], ids=str)
 def test_a_mask_that_shares_its_offsets(offsets):
     index = ak.index.Index64(np.array(offsets))
