@@ -725,7 +725,7 @@ def test_cold_rows(monkeypatch):
     made = []
 
     def process(what, side, environment):
-        made.append((what, side, environment["AWKWARD_CUDAKERNELS_CACHE"]))
+        made.append((what, side, environment.get("AWKWARD_CUDAKERNELS_CACHE")))
         return {"import_ms": 1.0}
 
     monkeypatch.setattr(cold, "_process", process)
