@@ -6,26 +6,19 @@ from typing import Any
 
 from ._check import array_argument, length_argument
 from ._run import run
-from ._scan import TOTALS, variant_of
-from ._template import SHARING_BLOCKS, Slot, Template
+from ._scan import PARAMETERS, TOTALS, VALUE, VALUES, variant_of
+from ._template import SHARING_BLOCKS, Template
 
 _TILE = 2048  # indexes that a block takes at a time, as in device/reduce.cuh
 
 _REDUCE = Template(
     "reduce",
-    slots=(Slot(("int64", "T*"), 0),),
-    parameters=(("n", "int64"), ("total", "T*"), ("state", "uint64"), ("capacity", "int64")),
-    host="""
-value = local({T})
-result = {T}({IDENTITY})
-for i in range(n):
-    value[0] = {T}({IDENTITY})
-    packed = op0(i, value ARGS0)
-    if packed != 0:
-        word[0] = base | uint64(packed - 1)
-        return
-    result = {COMBINE}(result, value[0])
-total[0] = result
+    slots=(VALUE,),
+    parameters=PARAMETERS,
+    host=VALUES
+    + """
+    before = {COMBINE}(before, value[0])
+total[0] = before
 """,
 )
 

@@ -14,11 +14,11 @@ from ._transform import transform
 
 _TILE = 2048  # indexes per block, as in device/scan.cuh
 
-_SCAN = Template(
-    "scan",
-    slots=(Slot(("int64", "T*"), 0), Slot(("int64", "T", "T"), 0)),
-    parameters=(("n", "int64"), ("total", "T*"), ("state", "uint64"), ("capacity", "int64")),
-    host="""
+PARAMETERS = (("n", "int64"), ("total", "T*"), ("state", "uint64"), ("capacity", "int64"))
+"""Of the templates that give every index a value: what they take."""
+VALUE = Slot(("int64", "T*"), 0)
+"""The op that does so."""
+VALUES = """
 value = local({T})
 before = {T}({IDENTITY})
 for i in range(n):
@@ -27,6 +27,15 @@ for i in range(n):
     if packed != 0:
         word[0] = base | uint64(packed - 1)
         return
+"""
+"""The start of their loop on the host."""
+
+_SCAN = Template(
+    "scan",
+    slots=(VALUE, Slot(("int64", "T", "T"), 0)),
+    parameters=PARAMETERS,
+    host=VALUES
+    + """
     after = {COMBINE}(before, value[0])
     packed = op1(i, before, after ARGS1)
     if packed != 0:
