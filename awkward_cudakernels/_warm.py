@@ -192,8 +192,8 @@ def _array_layer() -> Iterator[Build]:
             for values in (out, ranks):
                 transform(arrays.take, n, out, values, x, n)
             segmented_transform(out, n, slices.kept_in_list, out, mask, ranks, x, x, n)
-            segmented_transform(out, n, slices.indexed_position, out, out, x, x, n)
-            segmented_transform(x, n, slices.store_local, out, mask, out)
+            segmented_transform(out, n, slices.jagged_element, out, n, out, out, out, n, x, x, n)
+            segmented_transform(x, n, slices.store_local, out, mask, ranks)
         for kind in "?bBhHiIlLfdFD":
             x = _array(kind)
             segmented_transform(out, n, arrays.repeat_element, x, x)

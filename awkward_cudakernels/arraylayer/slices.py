@@ -21,8 +21,8 @@ import errorflag
 from primitives import offsets_from, op, segmented_transform, transform
 
 from .._registry import call_as
-from ..kernels.listarray import regular_at
-from .arrays import CudaArrays, check_bounds, gather, is_nonzero, take
+from ..kernels.listarray import jagged_element, regular_at
+from .arrays import CudaArrays, check_bounds, is_nonzero, nearest, take
 from .device import Method, is_on_device, is_own, is_plain
 
 
@@ -112,27 +112,12 @@ def kept_in_list(
 
 
 @op(errors=("stops[i] < starts[i]", "stops[i] > len(content)", "index out of range"))
-def indexed_position(segment, position, local, carry, index, starts, stops, contentlength):
-    carry[position] = 0
-    length = stops[segment] - starts[segment]
-    if length < 0:
-        return 1
-    if length != 0 and stops[segment] > contentlength:
-        return 2
-    at = index[position]
-    regular = regular_at(at, length)
-    if regular < 0:
-        return 3, at
-    carry[position] = starts[segment] + regular
-
-
-@op(errors=("stops[i] < starts[i]", "stops[i] > len(content)", "index out of range"))
 def indexed_value(segment, position, local, out, index, starts, stops, x, contentlength):
     length = stops[segment] - starts[segment]
     at = index[position]
     regular = regular_at(at, length)
-    if regular >= 0 and stops[segment] <= contentlength:
-        out[position] = x[starts[segment] + regular]
+    if regular >= 0 and stops[segment] <= contentlength and contentlength > 0:
+        out[position] = x[nearest(starts[segment] + regular, contentlength)]
         return 0
     out[position] = 0
     if length < 0:
@@ -145,20 +130,17 @@ def indexed_value(segment, position, local, out, index, starts, stops, x, conten
 def _by_lists(lists: Any, where: Any) -> Any:
     """Lists by lists of numbers or of truth values, if these are what most are; else None."""
     by: Any = where._content._data if type(where._content) is NumpyArray else None
-    offsets = where._offsets._data
     if type(lists) is ListOffsetArray:
         starts, stops = lists._offsets._data[:-1], lists._offsets._data[1:]
     else:
         starts, stops = lists._starts._data, lists._stops._data
     if not (
-        is_on_device(by)
+        all(map(is_on_device, (by, starts, stops)))
         and by.dtype.kind in "biu"
         and by.dtype != np.uint64
-        and all(map(is_on_device, (offsets, starts, stops)))
         and where.length == lists.length
         and where.parameter("__array__") is None
-        and where._offsets[0] == 0
-        and int(where._offsets[-1]) <= by.shape[0]
+        and _fits(where._offsets, by)
     ):
         return None
     find = _masked if by.dtype == np.bool_ else _indexed
@@ -179,7 +161,8 @@ def _indexed(lists: Any, starts: Any, stops: Any, offsets: Any, index: Any) -> A
         carry = nplike.empty(n, dtype=np.int64)
         call_as(
             _JAGGED, segmented_transform, offsets.data, n,
-            indexed_position, carry, index, starts, stops, content.length,
+            jagged_element, carry, n, offsets.data[:-1], offsets.data[1:], index, index.shape[0],
+            starts, stops, content.length,
         )  # fmt: skip
         content = content._carry(Index64(carry, nplike=nplike), True)
     return ListOffsetArray(offsets.to64(), content)
@@ -192,11 +175,7 @@ def _masked(lists: Any, starts: Any, stops: Any, offsets: Any, mask: Any) -> Any
     that is kept goes to its place. One wait, for their number.
     """
     nplike, content, n = lists._backend.nplike, lists._content, int(offsets[-1])
-    ranks = nplike.empty(n + 1, dtype=np.int32 if n < 2**31 else np.int64)
-    offsets_from((is_nonzero, mask), n, ranks)
-    nextoffsets = nplike.empty(offsets.length, dtype=np.int64)
-    transform(take, offsets.length, nextoffsets, ranks, offsets.data, n + 1)
-    nextoffsets = Index64(nextoffsets, nplike=nplike)
+    ranks, nextoffsets = _ranks_and_offsets(mask, offsets)
     kept = int(nextoffsets[-1])
     whole = starts.data.ptr == offsets.data.data.ptr and type(lists) is ListOffsetArray
     whole = whole and starts.dtype == offsets.dtype and content.length >= n
@@ -215,6 +194,23 @@ def _masked(lists: Any, starts: Any, stops: Any, offsets: Any, mask: Any) -> Any
             )  # fmt: skip
         content = content._carry(Index64(carry, nplike=nplike), True)
     return ListOffsetArray(nextoffsets, content)
+
+
+def _fits(offsets: Any, content: Any) -> bool:
+    """Whether an index is of offsets on the device, from 0 on, that the content reaches."""
+    return (
+        is_on_device(offsets._data) and offsets[0] == 0 and int(offsets[-1]) <= content.shape[0]
+    )
+
+
+def _ranks_and_offsets(mask: Any, offsets: Any) -> tuple[Any, Any]:
+    """Of a mask of lists: how many elements before each one are kept, and the offsets of what is kept."""
+    nplike, n = offsets.nplike, int(offsets[-1])
+    ranks = nplike.empty(n + 1, dtype=np.int32 if n < 2**31 else np.int64)
+    offsets_from((is_nonzero, mask), n, ranks)
+    nextoffsets = nplike.empty(offsets.length, dtype=np.int64)
+    transform(take, offsets.length, nextoffsets, ranks, offsets.data, n + 1)
+    return ranks, Index64(nextoffsets, nplike=nplike)
 
 
 _JAGGED = "awkward_ListArray_getitem_jagged_apply"
@@ -300,18 +296,13 @@ def normalise_item_bool_to_int(original: Method) -> Method:
             and type(item._backend.nplike) is CudaArrays
             and content._data.dtype == np.bool_
             and is_on_device(content._data)
-            and is_on_device(item._offsets._data)
-            and item._offsets[0] == 0
-            and int(item._offsets[-1]) <= content._data.shape[0]
+            and _fits(item._offsets, content._data)
         ):
             return original(item, backend)
-        nplike = item._backend.nplike
-        offsets, mask, n = item._offsets._data, content._data, int(item._offsets[-1])
-        ranks = nplike.empty(n + 1, dtype=np.int64)
-        offsets_from((is_nonzero, mask), n, ranks)
-        nextoffsets = Index64(gather(ranks, offsets), nplike=nplike)
-        local = nplike.empty(nextoffsets[-1], dtype=np.int64)
-        segmented_transform(offsets, n, store_local, local, mask, ranks)
+        mask, offsets = content._data, item._offsets
+        ranks, nextoffsets = _ranks_and_offsets(mask, offsets)
+        local = item._backend.nplike.empty(nextoffsets[-1], dtype=np.int64)
+        segmented_transform(offsets.data, int(offsets[-1]), store_local, local, mask, ranks)
         return ListOffsetArray(nextoffsets, NumpyArray(local, backend=item._backend))
 
     return _normalise_item_bool_to_int

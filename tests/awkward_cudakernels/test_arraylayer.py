@@ -334,6 +334,14 @@ RECORDS = ak.contents.RecordArray(
     [ak.contents.NumpyArray(np.array(NUMBERS)), ak.contents.NumpyArray(np.arange(7))], ["x", "y"]
 )
 SOME = [True, False, True, True, False, False, True]
+OF_OTHER_CONTENTS = [
+    _lists(RECORDS, [0, 3, 3, 7]),
+    _lists(_lists(NUMBERS, [0, 1, 1, 3, 4, 5, 7, 7]), [0, 3, 3, 7]),
+    _lists(np.arange(14).reshape(7, 2), [0, 3, 3, 7]),
+    _lists(np.array(NUMBERS, np.float16), [0, 3, 3, 7]),
+    ak.Array([["a", "bc", "d"], [], ["e", "f", "", "gh"]]).layout,
+    ak.Array([[1, None, 3], [], [4, 5, None, 7]]).layout,
+]
 
 
 @pytest.mark.parametrize("bits", [SOME, [False] * 7, [True] * 7], ids=["some", "none", "all"])
@@ -347,12 +355,7 @@ SOME = [True, False, True, True, False, False, True]
         _lists(NUMBERS, starts=[1, 0, 1], stops=[4, 0, 5], dtype=np.int32),  # overlapping
         _lists(NUMBERS, [0, 4, 5, 7]),  # not the mask's own lengths: what is kept may be out of range
         _lists(NUMBERS, [0, 3, 3, 6]),
-        _lists(RECORDS, [0, 3, 3, 7]),
-        _lists(_lists(NUMBERS, [0, 1, 1, 3, 4, 5, 7, 7]), [0, 3, 3, 7]),
-        _lists(np.arange(14).reshape(7, 2), [0, 3, 3, 7]),
-        _lists(np.array(NUMBERS, np.float16), [0, 3, 3, 7]),
-        ak.Array([["a", "bc", "d"], [], ["e", "f", "", "gh"]]).layout,
-        ak.Array([[1, None, 3], [], [4, 5, None, 7]]).layout,
+        *OF_OTHER_CONTENTS,
     ],
 )
 def test_a_mask_of_lists(lists, bits):
@@ -380,17 +383,20 @@ def test_a_mask_of_lists(lists, bits):
         _lists(NUMBERS, starts=[1, 0, 1], stops=[4, 0, 5], dtype=np.int32),
         _lists(NUMBERS, starts=[1, 0, 4], stops=[4, 0, 9]),  # beyond the content
         _lists(NUMBERS, starts=[1, 0, 5], stops=[4, 0, 4]),  # backwards
-        _lists(RECORDS, [0, 3, 3, 7]),
-        _lists(_lists(NUMBERS, [0, 1, 1, 3, 4, 5, 7, 7]), [0, 3, 3, 7]),
-        _lists(np.arange(14).reshape(7, 2), [0, 3, 3, 7]),
-        _lists(np.array(NUMBERS, np.float16), [0, 3, 3, 7]),
-        ak.Array([["a", "bc", "d"], [], ["e", "f", "", "gh"]]).layout,
-        ak.Array([[1, None, 3], [], [4, 5, None, 7]]).layout,
+        _lists(NUMBERS, starts=[-3, 0, -4], stops=[0, 0, 0]),  # which counts from the content's end
+        *OF_OTHER_CONTENTS,
     ],
 )
 def test_indexes_into_lists(lists, at, dtype):
     for offsets in ([0, 3, 3, 7], [0, 0, 0, 4], [0, 0, 0, 0]):
         assert_the_same_slice(lists, _lists(np.array(at, dtype), offsets))
+
+
+def test_indexes_into_lists_of_a_content_that_has_nothing():
+    lists = ak.to_backend(ak.Array(_lists(NUMBERS[:0], starts=[-3, 0], stops=[0, 0])), "cuda")
+    at = ak.to_backend(ak.Array([[0, 1], []]), "cuda")
+    with pytest.raises(ValueError, match="index out of range"):
+        lists[at].to_list()
 
 
 @pytest.mark.parametrize("offsets", [[0, 0], [0, 5], [0, 2, 2, 2], [0]], ids=str)
