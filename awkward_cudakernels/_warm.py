@@ -172,7 +172,7 @@ def _array_layer() -> Iterator[Build]:
     """What `arraylayer` launches, for the types of awkward's indexes, masks and numbers."""
     out, mask, ranks, n = _array("l"), _array("?"), _array("i"), ELEMENTS
     with record() as recorded:
-        offsets_from((arrays.is_nonzero, mask), n - 1, ranks)
+        offsets_from((arrays.is_nonzero, mask), n - 1, ranks, dtype="flag")
         transform(slices.kept_position, n, out, mask, ranks)
         for kind in "?bBhHiIlLfd":
             select((arrays.is_nonzero, _array(kind)), n, out, total=out)

@@ -10,8 +10,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 import errorflag
 
 from . import _cache
@@ -68,7 +66,7 @@ class DeviceKernel:
         prepare()
         self._state = template.state_position
         self._state_key = (
-            (template.name, state_bytes(template, variant)) if self._state >= 0 else None
+            (template.name, template.state_bytes(variant)) if template.state_bytes else None
         )
 
     @staticmethod
@@ -126,7 +124,7 @@ class DeviceKernel:
             import cupy
 
             capacity = (wanted + wanted // 2 + 1023) // 1024 * 1024
-            memory = cupy.zeros(32 + capacity * self._state_key[1], np.uint8)  # type: ignore[index]
+            memory = cupy.zeros(32 + capacity * self._state_key[1], "uint8")  # type: ignore[index]
             found = channel.scratch[self._state_key] = (capacity, memory)
         values[self._state] = found[1].data.ptr
         values[self._state + 1] = found[0]
@@ -157,18 +155,6 @@ class _Parameters:
 def _too_large(values: Sequence[Any]) -> OverflowError:
     worst = next((value for value in values if type(value) is int and value.bit_length() > 63), None)
     return OverflowError(f"a number among the arguments does not fit into 64 bits: {worst}")
-
-
-def state_bytes(template: Template, variant: Mapping[str, Any]) -> int:
-    """Bytes of state per unit of capacity; see the layouts in the device files."""
-    size = np.dtype(variant["T"]).itemsize
-    if template.name == "scan":
-        return 8 if variant["PACKED"] else 2 * size + 4
-    if template.name == "segmented_argsort":
-        return 24
-    if template.name == "reduce":
-        return size
-    return 40 + size * int(variant["WIDTH"]) + 4
 
 
 def prepare() -> None:

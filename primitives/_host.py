@@ -55,7 +55,7 @@ def run({parameters}):
 {body}
 """
 
-TEXTS = frozenset({"ABSOLUTE", "COMBINE", "GROUP", "IDENTITY", "PACKED", "WIDTH"})
+TEXTS = frozenset({"ABSOLUTE", "COMBINE", "FLAGS", "GROUP", "IDENTITY", "PACKED", "WIDTH"})
 """The entries of a variant that are text or numbers; the others are element types."""
 SCALARS = {"int": "int64", "float": "float64", "uint": "uint64"}
 

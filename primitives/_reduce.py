@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ._check import array_argument, length_argument
 from ._run import run
 from ._scan import PARAMETERS, TOTALS, VALUE, VALUES, variant_of
@@ -20,6 +22,7 @@ _REDUCE = Template(
     before = {COMBINE}(before, value[0])
 total[0] = before
 """,
+    state_bytes=lambda variant: np.dtype(variant["T"]).itemsize,
 )
 
 

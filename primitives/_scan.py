@@ -13,6 +13,7 @@ from ._template import Slot, Template
 from ._transform import transform
 
 _TILE = 2048  # indexes per block, as in device/scan.cuh
+_FLAG_TILE = 4096  # the same where values are flags
 
 PARAMETERS = (("n", "int64"), ("total", "T*"), ("state", "uint64"), ("capacity", "int64"))
 """Of the templates that give every index a value: what they take."""
@@ -45,6 +46,7 @@ _SCAN = Template(
 if total_address != 0:
     total[0] = before
 """,
+    state_bytes=lambda variant: 8 if variant["PACKED"] else 2 * np.dtype(variant["T"]).itemsize + 4,
 )
 
 _IDENTITIES = {
@@ -67,10 +69,11 @@ _REDUCTIONS = {
     )
     for key, identity in _IDENTITIES.items()
 }
-_VARIANTS = {key: (*variant, ("PACKED", 0)) for key, variant in _REDUCTIONS.items()}
-_COUNTS = (*_REDUCTIONS["add", "int64"], ("PACKED", 1))
+_VARIANTS = {key: (*variant, ("PACKED", 0), ("FLAGS", 0)) for key, variant in _REDUCTIONS.items()}
+_COUNTS = (*_REDUCTIONS["add", "int64"], ("PACKED", 1), ("FLAGS", 0))
 _VARIANTS["add", "count"] = _COUNTS
-TOTALS = {"count": "lq", "int64": "lq", "uint64": "LQ", "float64": "d"}
+_VARIANTS["add", "flag"] = (*_REDUCTIONS["add", "int64"], ("PACKED", 1), ("FLAGS", 1))
+TOTALS = {"count": "lq", "flag": "lq", "int64": "lq", "uint64": "LQ", "float64": "d"}
 """The dtypes of an array that receives a total, for each type of values."""
 
 
@@ -78,7 +81,7 @@ def variant_of(primitive: str, combine: str, dtype: str) -> tuple[tuple[str, Any
     """The macros of a combination of values of a type."""
     found = (_VARIANTS if primitive == "scan" else _REDUCTIONS).get((combine, dtype))
     if found is None:
-        more = " and, to add, count" if primitive == "scan" else ""
+        more = " and, to add, count and flag" if primitive == "scan" else ""
         raise ValueError(
             f"{primitive} cannot combine with {combine!r} in {dtype!r}: combine must be one of "
             f"{', '.join(_COMBINES)}, dtype one of int64, uint64, float64{more}"
@@ -109,9 +112,9 @@ def scan(
         emit: ``(emit_op, *emit_args)``.
         total: an array of one element of `dtype`, which receives the combination of all values.
         combine: ``"add"``, ``"maximum"`` or ``"minimum"``.
-        dtype: the type of the values: ``"int64"``, ``"uint64"``, ``"float64"``, or ``"count"``, which
-            is int64 with all partial sums within 62 bits (for ``"add"`` only, and faster). By
-            default ``"count"`` for sums, ``"int64"`` for the others.
+        dtype: the type of the values: ``"int64"``, ``"uint64"``, ``"float64"``; or, to add only and
+            faster, ``"count"``, which is int64 with all partial sums within 62 bits, and ``"flag"``,
+            which is 0 or 1. By default ``"count"`` for sums, ``"int64"`` for the others.
 
     Raises:
         TypeError: an argument is neither array nor number, or arrays are in different places.
@@ -148,7 +151,8 @@ def scan(
         total = array_argument("total", total, dtypes=TOTALS[dtype], size=1)
     elif n == 0:
         return
-    tiles = max(1, (n + _TILE - 1) // _TILE)
+    tile = _FLAG_TILE if dtype == "flag" else _TILE
+    tiles = max(1, (n + tile - 1) // tile)
     run(_SCAN, variant, n, tiles, (n, total, 0, tiles), (value, emit))
 
 
@@ -164,13 +168,14 @@ def _zero(i, out):
     out[i] = 0
 
 
-def offsets_from(count: tuple[Any, ...], n: int, offsets: Any) -> None:
+def offsets_from(count: tuple[Any, ...], n: int, offsets: Any, *, dtype: str = "count") -> None:
     """Offsets from counts, the counting fused: ``offsets[0] = 0, offsets[i + 1] = offsets[i] + count``.
 
     Args:
         count: ``(count_op, *args)``; ``count_op(i, count, *args)`` sets ``count[0]``.
         n: number of counts.
         offsets: receives ``n + 1`` integers.
+        dtype: ``"flag"`` if all counts are 0 or 1, which is faster.
 
     Raises:
         ValueError: `offsets` is too short or `n` is negative.
@@ -192,7 +197,7 @@ def offsets_from(count: tuple[Any, ...], n: int, offsets: Any) -> None:
     if n == 0:
         transform(_zero, 1, offsets)
     else:
-        scan(n, count, (_store_offset, offsets))
+        scan(n, count, (_store_offset, offsets), dtype=dtype)
 
 
 @op
@@ -279,7 +284,7 @@ def select(keep: tuple[Any, ...], n: int, out: Any, *, values: Any = None, total
     """Stable compaction: the values, or the indexes, that an op keeps, in order.
 
     Args:
-        keep: ``(keep_op, *args)``; ``keep_op(i, keep, *args)`` sets ``keep[0]`` to 1 to keep ``i``.
+        keep: ``(keep_op, *args)``; ``keep_op(i, keep, *args)`` sets ``keep[0]`` to 1 to keep ``i``, else 0.
         n: number of indexes.
         out: receives the kept ones; it must be long enough for all of them.
         values: what to keep; by default the indexes themselves.
@@ -300,10 +305,10 @@ def select(keep: tuple[Any, ...], n: int, out: Any, *, values: Any = None, total
         array([5., 7.])
     """
     if values is None:
-        scan(n, keep, (_store_selected_index, out), total=total)
+        scan(n, keep, (_store_selected_index, out), total=total, dtype="flag")
     else:
         values = array_argument("values", values, size=length_argument("n", n))
-        scan(n, keep, (_store_selected, out, values), total=total)
+        scan(n, keep, (_store_selected, out, values), total=total, dtype="flag")
 
 
 @op

@@ -75,6 +75,7 @@ for segment in range(segments):
         return
 """,
     kernels=("kernel", "pieces"),
+    state_bytes=lambda variant: 44 + np.dtype(variant["T"]).itemsize * int(variant["WIDTH"]),
 )
 
 

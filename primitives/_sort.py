@@ -77,6 +77,7 @@ for segment in range(segments):
 """,
     kernels=("kernel", "merge"),
     cooperative="merge",
+    state_bytes=lambda _: 24,
 )
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 SHARING_BLOCKS = 1056
 """Blocks that share a range, or pieces of unknown number: eight for every multiprocessor of a large GPU."""
@@ -40,6 +42,7 @@ class Template:
             ``state, capacity`` are device memory that is zero before and after every launch.
         cooperative: the one of its kernels whose blocks wait for each other, if any. Its grid is
             as many blocks as the device runs at once.
+        state_bytes: bytes of state per unit of capacity, for a variant; the layout is in the device file.
     """
 
     name: str
@@ -48,6 +51,7 @@ class Template:
     host: str
     kernels: tuple[str, ...] = ("kernel",)
     cooperative: str | None = None
+    state_bytes: Callable[[Mapping[str, Any]], int] | None = None
 
     @cached_property
     def device(self) -> str:

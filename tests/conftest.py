@@ -11,12 +11,27 @@ import pytest
 pytest_plugins = ["errorflag.pytest_plugin", "pytester"]
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+@pytest.hookimpl(trylast=True)  # when it is known which tests are left
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    _slow_ones_first(items, getattr(config, "workerinput", {}).get("workercount", 1))
     marked = [item for item in items if item.get_closest_marker("compile")]
     reason = _why_no_compilers() if marked else None
     if reason is not None:
         for item in marked:
             item.add_marker(pytest.mark.skip(reason=reason))
+
+
+def _slow_ones_first(items: list[pytest.Item], workers: int) -> None:
+    """Puts one slow test at the head of each batch of tests that pytest-xdist gives its workers first."""
+    slow = [item for item in items if item.get_closest_marker("slow")]
+    others = [item for item in items if not item.get_closest_marker("slow")]
+    batch = max(len(items) // (4 * workers), 2)
+    items.clear()
+    for number in range(0, len(others), batch - 1):
+        items.extend(slow[:1])
+        del slow[:1]
+        items.extend(others[number : number + batch - 1])
+    items.extend(slow)
 
 
 def _why_no_compilers() -> str | None:

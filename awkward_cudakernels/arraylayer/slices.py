@@ -21,7 +21,7 @@ import errorflag
 from primitives import offsets_from, op, segmented_transform, transform
 
 from .._registry import call_as
-from ..kernels.listarray import jagged_element, regular_at
+from ..kernels.listarray import jagged_element, rank_dtype, regular_at
 from .arrays import CudaArrays, check_bounds, is_nonzero, nearest, take
 from .device import Method, is_on_device, is_own, is_plain
 
@@ -206,8 +206,8 @@ def _fits(offsets: Any, content: Any) -> bool:
 def _ranks_and_offsets(mask: Any, offsets: Any) -> tuple[Any, Any]:
     """Of a mask of lists: how many elements before each one are kept, and the offsets of what is kept."""
     nplike, n = offsets.nplike, int(offsets[-1])
-    ranks = nplike.empty(n + 1, dtype=np.int32 if n < 2**31 else np.int64)
-    offsets_from((is_nonzero, mask), n, ranks)
+    ranks = nplike.empty(n + 1, dtype=np.dtype(rank_dtype(n)))
+    offsets_from((is_nonzero, mask), n, ranks, dtype="flag")
     nextoffsets = nplike.empty(offsets.length, dtype=np.int64)
     transform(take, offsets.length, nextoffsets, ranks, offsets.data, n + 1)
     return ranks, Index64(nextoffsets, nplike=nplike)

@@ -4,6 +4,7 @@ from primitives import device_function, op, reduce, scan, scratch, select, trans
 
 from .._registry import kernel
 from .indexedarray import add_shift, offset_of_rest, store_shift
+from .listarray import rank_dtype
 
 
 @device_function
@@ -45,7 +46,7 @@ def carry_and_index(i, before, after, tocarry, outindex):
 @kernel("awkward_ByteMaskedArray_getitem_nextcarry_outindex")
 def getitem_nextcarry_outindex(tocarry, outindex, mask, length, validwhen):
     """Positions of the valid elements, and an index into what they carry: one launch."""
-    scan(length, (is_valid, mask, validwhen), (carry_and_index, tocarry, outindex))
+    scan(length, (is_valid, mask, validwhen), (carry_and_index, tocarry, outindex), dtype="flag")
 
 
 @op
@@ -92,11 +93,12 @@ def reduce_next(nextcarry, nextoffsets, outindex, mask, offsets, outlength, vali
     Two launches: a scan, and the look-up of its counts at the offsets.
     """
     length = outindex.shape[0]
-    counts = scratch(outindex, length, "int64")
+    counts = scratch(outindex, length, rank_dtype(length))
     scan(
         length,
         (valid_in_lists, mask, validwhen, offsets, outlength),
         (carry_index_and_count, nextcarry, outindex, counts),
+        dtype="flag",
     )
     transform(offset_of_rest, outlength + 1, nextoffsets, offsets, counts)
 
@@ -104,10 +106,10 @@ def reduce_next(nextcarry, nextoffsets, outindex, mask, offsets, outlength, vali
 @kernel("awkward_ByteMaskedArray_reduce_next_nonlocal_nextshifts_64")
 def nextshifts(nextshifts, mask, length, valid_when):
     """For every valid element, the number of Nones before it: one launch."""
-    scan(length, (is_valid, mask, valid_when), (store_shift, nextshifts))
+    scan(length, (is_valid, mask, valid_when), (store_shift, nextshifts), dtype="flag")
 
 
 @kernel("awkward_ByteMaskedArray_reduce_next_nonlocal_nextshifts_fromshifts_64")
 def nextshifts_fromshifts(nextshifts, mask, length, valid_when, shifts):
     """For every valid element, its shift plus the number of Nones before it: one launch."""
-    scan(length, (is_valid, mask, valid_when), (add_shift, nextshifts, shifts))
+    scan(length, (is_valid, mask, valid_when), (add_shift, nextshifts, shifts), dtype="flag")

@@ -16,7 +16,7 @@ from primitives import (
 )
 
 from .._registry import kernel
-from .listarray import store_before
+from .listarray import rank_dtype, store_before
 
 
 @op
@@ -43,7 +43,7 @@ def numnull(numnull, fromindex, lenindex):
 @kernel("awkward_IndexedArray_numnull_parents")
 def numnull_parents(numnull, tolength, fromindex, lenindex):
     """Where the Nones are, and their number: one launch."""
-    scan(lenindex, (is_none, fromindex), (store_own, numnull), total=tolength)
+    scan(lenindex, (is_none, fromindex), (store_own, numnull), total=tolength, dtype="flag")
 
 
 @op
@@ -103,7 +103,7 @@ def carry_some(i, before, after, tocarry, fromindex, lencontent):
 @kernel("awkward_IndexedArray_flatten_nextcarry")
 def flatten_nextcarry(tocarry, fromindex, lenindex, lencontent):
     """The index without its Nones, as a carry: one launch."""
-    scan(lenindex, (is_some, fromindex), (carry_some, tocarry, fromindex, lencontent))
+    scan(lenindex, (is_some, fromindex), (carry_some, tocarry, fromindex, lencontent), dtype="flag")
 
 
 @op(errors=("index out of range",))
@@ -126,6 +126,7 @@ def getitem_nextcarry_outindex(tocarry, toindex, fromindex, lenindex, lencontent
         lenindex,
         (is_some, fromindex),
         (carry_some_and_index, tocarry, toindex, fromindex, lencontent),
+        dtype="flag",
     )
 
 
@@ -240,8 +241,8 @@ def index_of_nulls(toindex, fromindex, offsets, outlength, starts):
     """Position of every None, relative to its list's start: two launches, a running count of Nones,
     then their positions, balanced over elements."""
     n = fromindex.shape[0]
-    nones_before = scratch(fromindex, n, "int32" if n < 2**31 else "int64")
-    scan(n, (none_in_lists, fromindex, offsets, outlength), (store_before, nones_before))
+    nones_before = scratch(fromindex, n, rank_dtype(n))
+    scan(n, (none_in_lists, fromindex, offsets, outlength), (store_before, nones_before), dtype="flag")
     segmented_transform(
         offsets, n, store_none_position, toindex, nones_before, fromindex, offsets, starts,
         segments=outlength,
@@ -293,11 +294,12 @@ def reduce_next(nextcarry, nextoffsets, outindex, index, offsets, outlength):
     Two launches: a scan, and the look-up of its counts at the offsets.
     """
     length = outindex.shape[0]
-    counts = scratch(outindex, length, "int64")
+    counts = scratch(outindex, length, rank_dtype(length))
     scan(
         length,
         (some_in_lists, index, offsets, outlength),
         (carry_and_count, nextcarry, outindex, counts, index),
+        dtype="flag",
     )
     transform(offset_of_rest, outlength + 1, nextoffsets, offsets, counts)
 
@@ -311,7 +313,7 @@ def store_shift(i, before, after, nextshifts):
 @kernel("awkward_IndexedArray_reduce_next_nonlocal_nextshifts_64")
 def nextshifts(nextshifts, index, length):
     """For everything but None, the number of Nones before it: one launch."""
-    scan(length, (is_some, index), (store_shift, nextshifts))
+    scan(length, (is_some, index), (store_shift, nextshifts), dtype="flag")
 
 
 @op
@@ -323,7 +325,7 @@ def add_shift(i, before, after, nextshifts, shifts):
 @kernel("awkward_IndexedArray_reduce_next_nonlocal_nextshifts_fromshifts_64")
 def nextshifts_fromshifts(nextshifts, index, length, shifts):
     """For everything but None, its shift plus the number of Nones before it: one launch."""
-    scan(length, (is_some, index), (add_shift, nextshifts, shifts))
+    scan(length, (is_some, index), (add_shift, nextshifts, shifts), dtype="flag")
 
 
 @op
@@ -360,8 +362,8 @@ def ranges_next(index, fromstarts, fromstops, length, tostarts, tostops, tolengt
 
     Two launches: a scan counts what is not None, another the differences of counts over the ranges.
     """
-    counts = scratch(index, index.shape[0], "int64")
-    scan(index.shape[0], (is_some, index), (store_count, counts))
+    counts = scratch(index, index.shape[0], rank_dtype(index.shape[0]))
+    scan(index.shape[0], (is_some, index), (store_count, counts), dtype="flag")
     scan(
         length,
         (count_in_range, fromstarts, fromstops, counts),
@@ -389,10 +391,10 @@ def ranges_carry_next(index, fromstarts, fromstops, length, tocarry):
     Three launches: one scan makes the index without Nones and the counts of what is left, in which
     every range is a range again; another gives the offsets of the output; then the copy.
     """
-    counts = scratch(index, index.shape[0], "int64")
+    counts = scratch(index, index.shape[0], rank_dtype(index.shape[0]))
     kept = scratch(index, index.shape[0], "int64")
     offsets = scratch(index, length + 1, "int64")
-    scan(index.shape[0], (is_some, index), (keep_and_count, kept, counts, index))
+    scan(index.shape[0], (is_some, index), (keep_and_count, kept, counts, index), dtype="flag")
     offsets_from((count_in_range, fromstarts, fromstops, counts), length, offsets)
     segmented_transform(offsets, tocarry.shape[0], gather_range, tocarry, kept, counts, fromstarts)
 
@@ -497,7 +499,7 @@ def store_rank_or_none(i, before, after, toindex):
 @kernel("awkward_IndexedOptionArray_rpad_and_clip_mask_axis1")
 def rpad_and_clip_mask_axis1(toindex, frommask, length):
     """None where the mask is set, a running number elsewhere: one launch."""
-    scan(length, (is_unset, frommask), (store_rank_or_none, toindex))
+    scan(length, (is_unset, frommask), (store_rank_or_none, toindex), dtype="flag")
 
 
 @op
@@ -510,7 +512,7 @@ def keep_range(i, before, after, starts_out, stops_out, starts_in, stops_in):
 @kernel("awkward_MaskedArray_getitem_next_jagged_project")
 def getitem_next_jagged_project(index, starts_in, stops_in, starts_out, stops_out, length):
     """Starts and stops where the index is not None: one launch."""
-    scan(length, (is_some, index), (keep_range, starts_out, stops_out, starts_in, stops_in))
+    scan(length, (is_some, index), (keep_range, starts_out, stops_out, starts_in, stops_in), dtype="flag")
 
 
 @op
@@ -527,6 +529,7 @@ def getitem_next_missing_jagged(index_in, offsets_in, mask_out, starts_out, stop
         length,
         (is_some, index_in),
         (store_mask_and_range, offsets_in, mask_out, starts_out, stops_out),
+        dtype="flag",
     )
 
 
@@ -547,7 +550,7 @@ def nones_as_index(toindex, length):
 
     One launch: from the end, the number is the length minus the Nones so far, with no total needed.
     """
-    scan(length, (is_minus_one_from_end, toindex, length), (number_from_end, toindex, length))
+    scan(length, (is_minus_one_from_end, toindex, length), (number_from_end, toindex, length), dtype="flag")
 
 
 @op

@@ -23,6 +23,11 @@ SLICE_NONE = 2**63 - 1  # a missing start or stop of a slice
 NO_ATTEMPT = 2**63 - 1
 
 
+def rank_dtype(n):
+    """The type of numbers up to `n`: of half the bytes where these are enough."""
+    return "int32" if n < 2**31 else "int64"
+
+
 # Emits of scans, which the kernels below share
 
 
@@ -389,8 +394,8 @@ def checked_valid(i, count, slicestarts, slicestops, valid_before, missinglength
 def getitem_jagged_numvalid(numvalid, slicestarts, slicestops, length, missing, missinglength):
     """Number of valid elements in all slices: two launches, a running count of valid elements, then
     a difference of two of its values for every slice."""
-    valid_before = scratch(missing, missinglength + 1, "int64")
-    scan(missinglength + 1, (is_valid, missing, missinglength), (store_before, valid_before))
+    valid_before = scratch(missing, missinglength + 1, rank_dtype(missinglength))
+    scan(missinglength + 1, (is_valid, missing, missinglength), (store_before, valid_before), dtype="flag")
     count = (checked_valid, slicestarts, slicestops, valid_before, missinglength)
     reduce(length, count, numvalid)
 
@@ -434,8 +439,8 @@ def getitem_jagged_shrink(
     every output looks for the element of its slice that has as many valid ones before it.
     """
     n = missing.shape[0]
-    valid_before = scratch(missing, n + 1, "int32" if n < 2**31 else "int64")  # half the bytes
-    scan(n + 1, (is_valid, missing, n), (store_before, valid_before))
+    valid_before = scratch(missing, n + 1, rank_dtype(n))
+    scan(n + 1, (is_valid, missing, n), (store_before, valid_before), dtype="flag")
     unit = 1 << tocarry.shape[0].bit_length()
     scan(
         length + 1,

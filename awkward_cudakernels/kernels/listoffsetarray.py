@@ -15,7 +15,7 @@ from primitives import (
 )
 
 from .._registry import kernel
-from .listarray import padded_element, padded_length, store_before
+from .listarray import padded_element, padded_length, rank_dtype, store_before
 
 # Offsets
 
@@ -41,8 +41,8 @@ def drop_none_indexes(tooffsets, noneindexes, fromoffsets, length_offsets, lengt
     """Offsets of lists whose missing elements are left out: two launches, a running count of those,
     then the offsets."""
     n = length_indexes
-    nones_before = scratch(tooffsets, n + 1, "int64")
-    scan(n + 1, (is_none, noneindexes, n), (store_before, nones_before))
+    nones_before = scratch(tooffsets, n + 1, rank_dtype(n))
+    scan(n + 1, (is_none, noneindexes, n), (store_before, nones_before), dtype="flag")
     transform(
         without_nones, length_offsets, tooffsets, nones_before, fromoffsets, length_offsets, n
     )
@@ -138,11 +138,12 @@ STEP = 256
 
 
 @device_function
-def write_from(outoffsets, k, last, value):
-    """Writes a number to all offsets from `k` to `last`, as far as the next multiple of STEP."""
-    last = min(last, k | (STEP - 1))
-    while k <= last:
-        outoffsets[k] = value
+def write_run(out, k, stop, value, step):
+    """Writes `value`, `value + step` and so on from `k` to below `stop`, as far as the next multiple of STEP."""
+    stop = min(stop, (k | (STEP - 1)) + 1)
+    while k < stop:
+        out[k] = value
+        value += step
         k += 1
 
 
@@ -156,16 +157,16 @@ def store_offsets_of_parents(i, outoffsets, parents, lenparents, outlength):
         before = parents[j - 1] if j > 0 else -1
         here = parents[j] if j < lenparents else outlength
         after = parents[j + 1] if j + 1 < lenparents else outlength
-        write_from(outoffsets, max(before + 1, 0), min(here, outlength), j)
+        write_run(outoffsets, max(before + 1, 0), min(here, outlength) + 1, j, 0)
         if j < lenparents:
-            write_from(outoffsets, max(here + 1, 0), min(after, outlength), j + 1)
+            write_run(outoffsets, max(here + 1, 0), min(after, outlength) + 1, j + 1, 0)
     k = i * STEP
     if 0 < k <= outlength:
         j = lower_bound(parents, 0, lenparents, k)
         first = parents[j - 1] + 1 if j > 0 else 0
         last = min(parents[j], outlength) if j < lenparents else outlength
         if first < k:
-            write_from(outoffsets, k, last, j)
+            write_run(outoffsets, k, last + 1, j, 0)
 
 
 @kernel("awkward_ListOffsetArray_reduce_local_outoffsets_64")
@@ -325,6 +326,7 @@ def reduce_nonlocal_preparenext(
             cells,
             (is_filled, offsets, *bins, maxcount),
             (store_cell, nextcarry, nextoffsets, offsets, *bins, maxcount),
+            dtype="flag",
         )
     else:
         column = scratch(nextcarry, nextlen, "int64")

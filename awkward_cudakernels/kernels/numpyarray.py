@@ -242,7 +242,7 @@ def utf8_to_utf32_padded(fromptr, fromoffsets, offsetslength, maxcodepoints, top
     ranks = scratch(fromptr, length, "uint32")
     _count_characters(counts, fromptr, fromoffsets, lists, True)
     transform(store_zero, lists * maxcodepoints, toptr)
-    scan(length, (begins_character, fromptr), (store_rank, ranks))
+    scan(length, (begins_character, fromptr), (store_rank, ranks), dtype="flag")
     segmented_transform(
         fromoffsets, length, write_character, toptr, fromptr, fromoffsets, counts, ranks, length,
         maxcodepoints, segments=lists,

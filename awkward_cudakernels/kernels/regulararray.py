@@ -2,11 +2,11 @@
 
 import math
 
-from primitives import device_function, op, store_int64, transform, upper_bound
+from primitives import op, store_int64, transform, upper_bound
 
 from .._registry import kernel
 from .listarray import binomial, largest_binomial, regular_at
-from .listoffsetarray import STEP
+from .listoffsetarray import STEP, write_run
 
 
 @op
@@ -137,35 +137,16 @@ def reduce_local_nextparents(nextparents, size, length):
     transform(list_of_element, length * size, nextparents, size)
 
 
-@device_function
-def write_column(nextcarry, k, stop, value, size):
-    """Writes every `size`-th number to all places from `k` to `stop`, as far as the next multiple of STEP."""
-    stop = min(stop, (k | (STEP - 1)) + 1)
-    while k < stop:
-        nextcarry[k] = value
-        value += size
-        k += 1
-
-
 @op
-def prepare_columns(i, nextcarry, nextoffsets, offsets, size, outlength, elements):
+def prepare_columns(i, nextcarry, nextoffsets, offsets, size, outlength, elements, multiples):
     # A group is a column of a segment of lists: its elements are `rows` places in a row. The thread of
     # a group writes these up to the next multiple of STEP; every multiple of STEP inside of a group has
-    # a thread that looks up its own group, and writes on.
+    # a thread that looks up its own group, and writes on. These threads come first: they take longest.
     origin = offsets[0]
     if i == 0:
         nextoffsets[0] = 0
-    if i < outlength * size:
-        outer = i // size
-        column = i - outer * size
-        start = offsets[outer]
-        rows = offsets[outer + 1] - start
-        first = (start - origin) * size + column * rows
-        nextoffsets[i + 1] = first + rows
-        if first >= 0:
-            write_column(nextcarry, first, min(first + rows, elements), start * size + column, size)
-    place = i * STEP
-    if place < elements:
+    if i < multiples:
+        place = i * STEP
         outer = upper_bound(offsets, 0, outlength + 1, origin + place // size) - 1
         if 0 <= outer < outlength:
             start = offsets[outer]
@@ -175,7 +156,17 @@ def prepare_columns(i, nextcarry, nextoffsets, offsets, size, outlength, element
             first = place - local + column * rows
             if first < place:
                 row = start + place - first
-                write_column(nextcarry, place, min(first + rows, elements), row * size + column, size)
+                write_run(nextcarry, place, min(first + rows, elements), row * size + column, size)
+    elif i < multiples + outlength * size:
+        group = i - multiples
+        outer = group // size
+        column = group - outer * size
+        start = offsets[outer]
+        rows = offsets[outer + 1] - start
+        first = (start - origin) * size + column * rows
+        nextoffsets[group + 1] = first + rows
+        if first >= 0:
+            write_run(nextcarry, first, min(first + rows, elements), start * size + column, size)
 
 
 @kernel("awkward_RegularArray_reduce_nonlocal_preparenext_64")
@@ -183,8 +174,9 @@ def reduce_nonlocal_preparenext(nextcarry, nextoffsets, offsets, size, length, o
     """Groups the elements of each segment of lists by their place in the list: one launch, over groups,
     balanced however long they are."""
     elements = nextcarry.shape[0]
-    n = max(outlength * size, elements // STEP) + 1
-    transform(prepare_columns, n, nextcarry, nextoffsets, offsets, size, outlength, elements)
+    multiples = -(-elements // STEP)
+    n = max(multiples + outlength * size, 1)
+    transform(prepare_columns, n, nextcarry, nextoffsets, offsets, size, outlength, elements, multiples)
 
 
 @op

@@ -101,7 +101,7 @@ def argsort_strings(
     the rest of them empty), then `segmented_argsort` with a comparison of strings."""
     offsets = scratch(tocarry, length + 1, np.int64)
     transform(fill, length + 1, offsets, length)
-    scan(length, (is_new_parent, fromparents), (store_start, offsets))
+    scan(length, (is_new_parent, fromparents), (store_start, offsets), dtype="flag")
     less = (string_before, stringdata, stringstarts, stringstops, is_ascending)
     segmented_argsort(offsets, tocarry, less, absolute=not is_local, elements=length)
 

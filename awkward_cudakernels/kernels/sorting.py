@@ -24,7 +24,7 @@ def store_range(i, before, after, toindex, tolength, parentslength):
 def sorting_ranges(toindex, tolength, parents, parentslength):
     """Where runs of equal parents start, and where the last one ends: one launch."""
     n = max(parentslength, 1)
-    scan(n, (run_begins, parents), (store_range, toindex, tolength, parentslength))
+    scan(n, (run_begins, parents), (store_range, toindex, tolength, parentslength), dtype="flag")
 
 
 @op
@@ -37,4 +37,4 @@ def store_number_of_offsets(i, before, after, tolength, last):
 def sorting_ranges_length(tolength, parents, parentslength):
     """How many offsets `awkward_sorting_ranges` gives: one launch."""
     n = max(parentslength, 1)
-    scan(n, (run_begins, parents), (store_number_of_offsets, tolength, n - 1))
+    scan(n, (run_begins, parents), (store_number_of_offsets, tolength, n - 1), dtype="flag")

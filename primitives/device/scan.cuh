@@ -7,7 +7,16 @@
 // PACKED: one word per tile, the value shifted left by two with the status below, for values that fit in
 // 62 bits; a value and its status are then one load. Otherwise T sums[capacity], prefixes[capacity] and
 // unsigned flags[capacity], kept in order by fences.
+//
+// FLAGS: the values are 0 or 1. A warp's values at 32 indexes are then the bits of one word, which takes
+// neither shared memory nor shuffles to scan, so that a thread can have more indexes.
+#if FLAGS
+#define ITEMS 16
+#define BLOCKS 6
+#else
 #define ITEMS 8
+#define BLOCKS 5
+#endif
 #define WARPS 8
 #define SCAN_TILE (WARPS * 32 * ITEMS)
 // One element in nine is left out, so that lanes which read ITEMS apart meet different banks.
@@ -54,14 +63,16 @@ struct Status {
 #endif
 };
 
-extern "C" __global__ void __launch_bounds__(256, 5)
+extern "C" __global__ void __launch_bounds__(256, BLOCKS)
 kernel(unsigned long long* word, unsigned long long base, long long n, T* total, unsigned* state,
        long long capacity DECLARE0 DECLARE1) {
   if (errorflag_skip(word, base)) return;
   __shared__ unsigned shared_tile;
   __shared__ T warp_sums[WARPS];
   __shared__ T shared_prefix;
+#if !FLAGS
   __shared__ T shared_values[WARPS * WARP_ROOM];
+#endif
   __shared__ bool shared_last;
   const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
   const Status status{state, capacity};
@@ -74,8 +85,13 @@ kernel(unsigned long long* word, unsigned long long base, long long n, T* total,
   // to emit, and ITEMS consecutive ones to scan; in between they pass through shared memory. All values
   // come first, and their errors last, so that the loads of all of them can be under way together.
   const int64 first = tile * SCAN_TILE + warp * 32 * ITEMS + lane;
-  T* own_values = shared_values + warp * WARP_ROOM;
   int64 error = 0;
+#if FLAGS
+  unsigned flags[ITEMS];
+  int set = 0;
+#else
+  T* own_values = shared_values + warp * WARP_ROOM;
+#endif
 #pragma unroll
   for (int k = 0; k < ITEMS; k++) {
     const int64 i = first + k * 32;
@@ -84,9 +100,17 @@ kernel(unsigned long long* word, unsigned long long base, long long n, T* total,
       const int64 packed = op0(i, &own PASS0);
       if (packed && !error) error = packed;  // indexes of a thread ascend: the first is the lowest
     }
+#if FLAGS
+    flags[k] = __ballot_sync(FULL, own != 0);
+    set += __popc(flags[k]);
+#else
     own_values[PADDED(k * 32 + lane)] = own;
+#endif
   }
   report(word, base, error);
+#if FLAGS
+  T running = set;
+#else
   __syncwarp();
 
   T value[ITEMS];
@@ -105,6 +129,7 @@ kernel(unsigned long long* word, unsigned long long base, long long n, T* total,
   T before = __shfl_up_sync(FULL, running, 1);
   if (lane == 0) before = (T)(IDENTITY);
   running = __shfl_sync(FULL, running, 31);
+#endif
   if (lane == 0) warp_sums[warp] = running;
   __syncthreads();
 
@@ -143,6 +168,17 @@ kernel(unsigned long long* word, unsigned long long base, long long n, T* total,
 
   T start = shared_prefix;
   for (int w = 0; w < warp; w++) start = combine(start, warp_sums[w]);
+#if FLAGS
+#pragma unroll
+  for (int k = 0; k < ITEMS; k++) {
+    const int64 i = first + k * 32;
+    if (i < n) {
+      const T from = start + __popc(flags[k] & ((1u << lane) - 1));
+      report(word, base, op1(i, from, from + (flags[k] >> lane & 1) PASS1));
+    }
+    start += __popc(flags[k]);
+  }
+#else
   start = combine(start, before);
 #pragma unroll
   for (int k = 0; k < ITEMS; k++) {
@@ -164,6 +200,7 @@ kernel(unsigned long long* word, unsigned long long base, long long n, T* total,
       report(word, base, op1(i, from, own_values[PADDED(at)] PASS1));
     }
   }
+#endif
 
   if (threadIdx.x == 0) {
     __threadfence();

@@ -339,6 +339,7 @@ def test_it_is_all_that_the_array_layer_launches():
 
 
 @pytest.mark.gpu
+@pytest.mark.slow
 def test_this_gpu(folder):
     """All of it, in as many processes as there are cores; then nothing is left to compile."""
     result = CliRunner().invoke(command, ["--json"], catch_exceptions=False)

@@ -364,6 +364,7 @@ def test_no_waits_does_nothing_without_a_gpu(run) -> None:
 
 
 @pytest.mark.gpu
+@pytest.mark.slow
 def test_no_waits_fails_the_tests_that_wait(run) -> None:
     files = {
         "test_it": """

@@ -258,6 +258,7 @@ def test_where_the_limit_is_exceeded_there_are_more_turns(monkeypatch, turns, ex
 
 
 @pytest.mark.gpu
+@pytest.mark.slow
 def test_measuring():
     found = gate.measure("awkward_ListArray_validity", sizes=(1_000,))
     (one,) = found

@@ -101,6 +101,10 @@ CASES = {
         primitives.scan(N, (one,), (store, array(x)), total=array(x), combine=combine, dtype=dtype)
         for combine, dtype, x in combinations()
     ],
+    "scan of flags": lambda: [
+        *[primitives.scan(N, (one,), (store, array(x)), dtype="flag") for x in INTEGERS],
+        *[primitives.offsets_from((one,), N - 1, array(x), dtype="flag") for x in INTEGERS],
+    ],
     "reduce": lambda: [
         primitives.reduce(N, (one,), array(x), combine=combine, dtype=dtype)
         for combine, dtype, x in combinations()

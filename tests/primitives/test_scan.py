@@ -56,6 +56,32 @@ def test_scan_gives_both_sides_and_the_total(xp, to_numpy, n):
     assert to_numpy(total).tolist() == [x.sum()]
 
 
+@pytest.mark.parametrize("n", [*SIZES, 4095, 4096, 4097, 8191, 8193])
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.5, 0.99, 1.0])
+def test_a_scan_of_flags(xp, to_numpy, n, share):
+    x = (np.random.default_rng(n).random(n) < share).astype(np.int8)
+    starts, stops = xp.full(n, -1, np.int64), xp.full(n, -1, np.int64)
+    total = xp.full(1, -1, np.int64)
+    scan(n, (counts, xp.asarray(x)), (record, starts, stops), total=total, dtype="flag")
+    assert np.array_equal(to_numpy(stops), np.cumsum(x))
+    assert np.array_equal(to_numpy(starts), np.cumsum(x) - x)
+    assert to_numpy(total).tolist() == [x.sum()]
+    offsets = xp.full(n + 1, -7, np.int64)
+    offsets_from((counts, xp.asarray(x)), n, offsets, dtype="flag")
+    assert np.array_equal(to_numpy(offsets), np.concatenate([[0], np.cumsum(x)]))
+
+
+@pytest.mark.parametrize("at", [0, 4095, 4096, 9999])
+def test_an_error_in_a_scan_of_flags(xp, at):
+    x = np.ones(10_000, np.int64)
+    x[at:] = -1
+    starts = xp.full(10_000, -1, np.int64)
+    with pytest.raises(DeviceValueError, match="negative count") as caught:
+        scan(10_000, (counts, xp.asarray(x)), (record, starts, starts), dtype="flag")
+        synchronize()
+    assert caught.value.index == at
+
+
 @pytest.mark.parametrize("n", SIZES)
 @pytest.mark.parametrize("combine", ["add", "maximum", "minimum"])
 @pytest.mark.parametrize("dtype", ["int64", "uint64", "float64", "int32", "bool"])
