@@ -37,7 +37,7 @@ from primitives._run import Build, record
 from primitives._sort import order_of
 
 from ._registry import Function, is_size, registry
-from .arraylayer import applying, arrays, carries, slices
+from .arraylayer import applying, arrays, carries, elementwise, slices
 from .signatures import Argument, families
 
 ELEMENTS = 256
@@ -194,6 +194,10 @@ def _array_layer() -> Iterator[Build]:
             segmented_transform(out, n, slices.kept_in_list, out, mask, ranks, x, x, n)
             segmented_transform(out, n, slices.jagged_element, out, n, out, out, out, n, x, x, n)
             segmented_transform(x, n, slices.store_local, out, mask, ranks)
+            for values in "?bBhHiIlLfdFD":
+                y = _array(values)
+                transform(slices.value_at, n, y, x, x, y, n, 0)
+                segmented_transform(x, n, slices.sliced_value, y, x, x, 0, 1, y, n)
         for kind in "?bBhHiIlLfdFD":
             x = _array(kind)
             segmented_transform(out, n, arrays.repeat_element, x, x)
@@ -212,6 +216,20 @@ def _array_layer() -> Iterator[Build]:
             transform(applying.without_first, n, x, x, 1)
             for length in (1, n):
                 applying.find_span(x[:length], _array("l")[:2], out)
+        for name, function in elementwise.FUNCTIONS.items():
+            for char in sorted(function.chars - {"q", "Q"}):
+                dtype = np.dtype(char)
+                number = elementwise.number_of(dtype, 1)
+                for form, launched in function.ops.items():
+                    *_, result = getattr(np, name).resolve_dtypes((*[dtype] * len(form), None))
+                    args = [_array(char) if is_array else number for is_array in form]
+                    transform(launched, n, _array(result), *args)
+        for before, after in sorted(elementwise.CASTS):
+            if not {before, after} & {"q", "Q"}:
+                transform(elementwise.copy_value, n, _array(after), _array(before))
+        for char in "?bBhHiIlLfd":
+            dtype = np.dtype(char)
+            transform(elementwise.fill_value, n, _array(char), elementwise.number_of(dtype, 1))
         transform(arrays.number_of_range, n, out, 0, 1)
         transform(slices.is_unset, n, mask, 0)
         transform(carries.number_from_front, n, out, out, n)

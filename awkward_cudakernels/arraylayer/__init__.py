@@ -19,6 +19,7 @@ from awkward._errors import ErrorContext
 from awkward._nplikes.cupy import Cupy
 from awkward._nplikes.virtual import VirtualNDArray
 from awkward.contents import (
+    ByteMaskedArray,
     Content,
     IndexedOptionArray,
     ListArray,
@@ -30,7 +31,7 @@ from awkward.contents import (
 )
 from awkward.index import Index
 
-from . import applying, carries, device, indexes, shortcuts, slices, surfacing
+from . import applying, carries, device, elementwise, indexes, shortcuts, slices, surfacing
 from .arrays import CudaArrays
 
 __all__ = ["installed"]
@@ -55,6 +56,8 @@ def _replacements() -> Iterator[tuple[Any, str, Callable[[Any], Any]]]:
     yield RegularArray, "_getitem_next", slices.regulararray_getitem_next
     yield RegularArray, "_broadcast_tooffsets64", carries.regulararray_broadcast_tooffsets64
     yield ListArray, "_broadcast_tooffsets64", carries.listarray_broadcast_tooffsets64
+    yield ByteMaskedArray, "mask_as_bool", elementwise.mask_as_bool_of_bytes
+    yield IndexedOptionArray, "mask_as_bool", elementwise.mask_as_bool_of_index
     yield UnionArray, "simplified", carries.unionarray_simplified
     yield ak._slicing, "_normalise_item_bool_to_int", slices.normalise_item_bool_to_int
     for module in (ak._slicing, ak._connect.numpy, ak.index, ak.contents.content, ak.contents.numpyarray):

@@ -35,6 +35,10 @@ from primitives import (
     transform,
 )
 
+from . import elementwise
+
+_bool = np.dtype(bool)
+
 SMALL = 1 << 16
 """Bytes that the driver takes from pageable memory at once, without waiting for the stream."""
 
@@ -167,7 +171,15 @@ class CudaArrays(Cupy):
             host = _on_host(obj, dtype)
             if host is not None and host.nbytes <= SMALL:
                 return self._uploaded(host)
+        if kind is self._module.ndarray and dtype is not None and copy is not False and obj.dtype != dtype:
+            return self.astype(obj, dtype)
         return super().asarray(obj, dtype=dtype, copy=copy)
+
+    def astype(self, x: Any, dtype: Any, *, copy: bool | None = True) -> Any:
+        (x,) = maybe_materialize(x)
+        dtype = np.dtype(dtype)
+        found = elementwise.cast(x, dtype) if type(x) is self._module.ndarray and x.dtype != dtype else None
+        return x.astype(dtype, copy=copy) if found is None else found
 
     def _uploaded(self, host: np.ndarray) -> Any:
         """A copy of a small array, without waiting for the device."""
@@ -259,13 +271,21 @@ class CudaArrays(Cupy):
         return bool(to_scalar(self._module.all(equal)))
 
     def logical_or(self, x1: Any, x2: Any, *, maybe_out: Any = None) -> Any:
-        return self._module.logical_or(*map(_truth, maybe_materialize(x1, x2)), out=maybe_out)
+        return self._logical("logical_or", maybe_materialize(x1, x2), maybe_out)
 
     def logical_and(self, x1: Any, x2: Any, *, maybe_out: Any = None) -> Any:
-        return self._module.logical_and(*map(_truth, maybe_materialize(x1, x2)), out=maybe_out)
+        return self._logical("logical_and", maybe_materialize(x1, x2), maybe_out)
 
     def logical_not(self, x: Any, maybe_out: Any = None) -> Any:
-        return self._module.logical_not(*map(_truth, maybe_materialize(x)), out=maybe_out)
+        return self._logical("logical_not", maybe_materialize(x), maybe_out)
+
+    def _logical(self, name: str, args: Any, out: Any) -> Any:
+        dtypes: list[Any] = [getattr(arg, "dtype", None) for arg in args]
+        if out is None and dtypes[0] is not None and len(set(dtypes)) == 1:
+            found = elementwise.call(name, list(args), (*dtypes, _bool))
+            if found is not None:
+                return found
+        return getattr(self._module, name)(*map(_truth, args), out=out)
 
     def angle(self, x: Any, deg: bool = False) -> Any:
         (x,) = maybe_materialize(x)
@@ -280,10 +300,17 @@ class CudaArrays(Cupy):
             return super().full(shape, fill_value, dtype=dtype)
         if dtype is None:
             dtype = np.asarray(fill_value).dtype
-        return self._module.full(shape, fill_value, dtype=dtype)
+        found = elementwise.full(shape, fill_value, np.dtype(dtype))
+        return self._module.full(shape, fill_value, dtype=dtype) if found is None else found
 
     def full_like(self, x: Any, fill_value: Any, *, dtype: Any = None) -> Any:
         return self.full(x.shape, fill_value, dtype=dtype or x.dtype)
+
+    def ones(self, shape: Any, *, dtype: Any = None) -> Any:
+        return self.full(shape, 1, dtype=np.float64 if dtype is None else dtype)
+
+    def ones_like(self, x: Any, *, dtype: Any = None) -> Any:
+        return self.full(x.shape, 1, dtype=dtype or x.dtype)
 
     def cumsum(self, x: Any, *, axis: int | None = None, maybe_out: Any = None) -> Any:
         (x,) = maybe_materialize(x)
@@ -357,6 +384,10 @@ class CudaArrays(Cupy):
             return super().apply_ufunc(ufunc, method, args, kwargs)
         given = tuple(self._get_nep_50_dtype(arg) for arg in args)
         resolved = ufunc.resolve_dtypes((*given, *[None] * ufunc.nout))
+        if not kwargs:
+            found = elementwise.call(ufunc.__name__, args, resolved)
+            if found is not None:
+                return found
         return implementation(
             *[
                 arg.astype(dtype, copy=False) if hasattr(arg, "astype") else dtype.type(arg)

@@ -7,6 +7,7 @@ from typing import Any
 import awkward._slicing
 import numpy as np
 from awkward._nplikes.virtual import VirtualNDArray
+from awkward._util import kSliceNone
 from awkward.contents import (
     IndexedArray,
     IndexedOptionArray,
@@ -15,13 +16,20 @@ from awkward.contents import (
     NumpyArray,
     RegularArray,
 )
-from awkward.index import Index64
+from awkward.index import Index, Index64
 
 import errorflag
 from primitives import offsets_from, op, segmented_transform, transform
 
 from .._registry import call_as
-from ..kernels.listarray import jagged_element, rank_dtype, regular_at
+from ..kernels.listarray import (
+    jagged_element,
+    rank_dtype,
+    regular_at,
+    slice_bound,
+    sliced_element,
+    sliced_length,
+)
 from .arrays import CudaArrays, check_bounds, is_nonzero, nearest, take
 from .device import Method, is_on_device, is_own, is_plain
 
@@ -62,7 +70,7 @@ def content_getitem(original: Method) -> Method:
             and not (named_axis and named_axis[0].mapping)
             and _is_plain_slice(where[1])
         ):
-            return _as_carried(self)._getitem_next(where[1], (), None)
+            return _of_every_list(self, where[1])
         return original(self, where, *named_axis)
 
     return _getitem
@@ -127,13 +135,74 @@ def indexed_value(segment, position, local, out, index, starts, stops, x, conten
     return 3, at
 
 
+@op(errors=("index out of range",))
+def value_at(i, out, starts, stops, x, contentlength, at):
+    regular = regular_at(at, stops[i] - starts[i])
+    if regular < 0:
+        out[i] = 0
+        return 1, at
+    out[i] = x[nearest(starts[i] + regular, contentlength)] if contentlength > 0 else 0
+
+
+@op
+def sliced_value(segment, position, local, out, starts, stops, start, step, x, contentlength):
+    first = slice_bound(start, stops[segment] - starts[segment], step, step > 0)
+    at = nearest(starts[segment] + first + local * step, contentlength)
+    out[position] = x[at] if contentlength > 0 else 0
+
+
+def _starts_and_stops(lists: Any) -> tuple[Any, Any]:
+    if type(lists) is ListOffsetArray:
+        return lists._offsets._data[:-1], lists._offsets._data[1:]
+    return lists._starts._data, lists._stops._data
+
+
+def _of_every_list(lists: Any, item: Any) -> Any:
+    """``lists[:, item]`` for a number or a slice of numbers: one launch, or two and a wait for a length."""
+    starts, stops = _starts_and_stops(lists)
+    if not (is_on_device(starts) and is_on_device(stops)) or (type(item) is slice and item.step == 0):
+        return _as_carried(lists)._getitem_next(item, (), None)
+    if type(item) is slice:
+        return _slice_of_every_list(lists, starts, stops, item)
+    content, n = lists._content, lists.length
+    if not is_plain(content):
+        return _as_carried(lists)._getitem_next(item, (), None)
+    values = lists._backend.nplike.empty(n, dtype=content._data.dtype)
+    call_as(
+        "awkward_ListArray_getitem_next_at", transform,
+        value_at, n, values, starts, stops, content._data, content.length, item,
+    )  # fmt: skip
+    return NumpyArray(values, parameters=content._parameters, backend=lists._backend)
+
+
+def _slice_of_every_list(lists: Any, starts: Any, stops: Any, item: slice) -> Any:
+    nplike, content, n = lists._backend.nplike, lists._content, lists.length
+    start, stop = (kSliceNone if x is None else x for x in (item.start, item.stop))
+    step = 1 if item.step is None else item.step
+    offsets = nplike.empty(n + 1, dtype=starts.dtype)
+    name = "awkward_ListArray_getitem_next_range"
+    call_as(name, offsets_from, (sliced_length, starts, stops, start, stop, step), n, offsets)
+    nextoffsets = Index(offsets, nplike=nplike)
+    length = int(nextoffsets[-1])
+    write: tuple[Any, ...]
+    if is_plain(content):
+        out = nplike.empty(length, dtype=content._data.dtype)
+        write = (sliced_value, out, starts, stops, start, step, content._data, content.length)
+    else:
+        out = nplike.empty(length, dtype=np.int64)
+        write = (sliced_element, out, starts, stops, start, step)
+    call_as(name, segmented_transform, offsets, length, *write)
+    if is_plain(content):
+        content = NumpyArray(out, parameters=content._parameters, backend=lists._backend)
+    else:
+        content = content._carry(Index64(out, nplike=nplike), True)
+    return ListOffsetArray(nextoffsets, content, parameters=lists._parameters)
+
+
 def _by_lists(lists: Any, where: Any) -> Any:
     """Lists by lists of numbers or of truth values, if these are what most are; else None."""
     by: Any = where._content._data if type(where._content) is NumpyArray else None
-    if type(lists) is ListOffsetArray:
-        starts, stops = lists._offsets._data[:-1], lists._offsets._data[1:]
-    else:
-        starts, stops = lists._starts._data, lists._stops._data
+    starts, stops = _starts_and_stops(lists)
     if not (
         all(map(is_on_device, (by, starts, stops)))
         and by.dtype.kind in "biu"

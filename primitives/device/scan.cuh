@@ -12,7 +12,7 @@
 // neither shared memory nor shuffles to scan, so that a thread can have more indexes.
 #if FLAGS
 #define ITEMS 16
-#define BLOCKS 6
+#define BLOCKS 8
 #else
 #define ITEMS 8
 #define BLOCKS 5
@@ -22,6 +22,8 @@
 // One element in nine is left out, so that lanes which read ITEMS apart meet different banks.
 #define PADDED(i) ((i) + (i) / ITEMS)
 #define WARP_ROOM PADDED(32 * ITEMS)
+// Words of predecessors that a lane loads together: a block waits for 32 * LOOKS of them at once.
+#define LOOKS 4
 #define PARTIAL 1u   // the sum of the tile is known
 #define COMPLETE 2u  // the combination of all tiles up to it is known
 
@@ -36,9 +38,10 @@ struct Status {
   __device__ __forceinline__ void publish(int64 tile, unsigned flag, T value) const {
     *word(tile) = ((int64)value << 2) | flag;
   }
-  __device__ __forceinline__ T wait(int64 tile, unsigned& flag) const {
-    int64 seen;
-    while (((seen = *word(tile)) & 3) == 0) {}
+  typedef int64 Seen;
+  __device__ __forceinline__ Seen look(int64 tile) const { return *word(tile); }
+  __device__ __forceinline__ T wait(int64 tile, Seen seen, unsigned& flag) const {
+    while ((seen & 3) == 0) seen = *word(tile);
     flag = (unsigned)(seen & 3);
     return (T)(seen >> 2);
   }
@@ -54,9 +57,12 @@ struct Status {
     __threadfence();
     *flag_of(tile) = flag;
   }
-  __device__ __forceinline__ T wait(int64 tile, unsigned& flag) const {
-    while ((flag = *flag_of(tile)) == 0) {}
+  typedef unsigned Seen;
+  __device__ __forceinline__ Seen look(int64 tile) const { return *flag_of(tile); }
+  __device__ __forceinline__ T wait(int64 tile, Seen seen, unsigned& flag) const {
+    while (seen == 0) seen = *flag_of(tile);
     __threadfence();
+    flag = seen;
     return *(flag == PARTIAL ? sum(tile) : prefix(tile));
   }
   __device__ __forceinline__ void clear(int64 tile) const { *flag_of(tile) = 0; }
@@ -140,22 +146,25 @@ kernel(unsigned long long* word, unsigned long long base, long long n, T* total,
     T prefix = (T)(IDENTITY);
     if (tile > 0) {
       if (lane == 0) status.publish(tile, PARTIAL, sum);
-      for (int64 look = tile - 1;; look -= 32) {
-        const int64 at = look - lane;
-        unsigned flag = COMPLETE;
-        T seen = (T)(IDENTITY);
-        if (at >= 0) seen = status.wait(at, flag);
-        const unsigned complete = __ballot_sync(FULL, flag == COMPLETE);
-        const int nearest = complete ? __ffs(complete) - 1 : 31;
-        if (lane > nearest) seen = (T)(IDENTITY);
+      T own_prefix = (T)(IDENTITY);
+      unsigned complete = 0;
+      for (int64 at = tile - 1 - lane; !complete; at -= 32 * LOOKS) {
+        Status::Seen seen[LOOKS];
 #pragma unroll
-        for (int d = 16; d > 0; d /= 2) {
-          const T older = __shfl_down_sync(FULL, seen, d);
-          if (lane + d < 32) seen = combine(older, seen);
+        for (int k = 0; k < LOOKS; k++) seen[k] = at >= 32 * k ? status.look(at - 32 * k) : 0;
+#pragma unroll
+        for (int k = 0; k < LOOKS; k++) {
+          if (complete) break;
+          unsigned flag = COMPLETE;  // before the first tile
+          T value = (T)(IDENTITY);
+          if (at >= 32 * k) value = status.wait(at - 32 * k, seen[k], flag);
+          complete = __ballot_sync(FULL, flag == COMPLETE);
+          if (lane < __ffs(complete) || !complete) own_prefix = combine(value, own_prefix);
         }
-        prefix = combine(__shfl_sync(FULL, seen, 0), prefix);
-        if (complete) break;
       }
+#pragma unroll
+      for (int d = 16; d > 0; d /= 2) own_prefix = combine(__shfl_xor_sync(FULL, own_prefix, d), own_prefix);
+      prefix = own_prefix;
     }
     if (lane == 0) {
       const T inclusive = combine(prefix, sum);

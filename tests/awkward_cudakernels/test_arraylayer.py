@@ -14,6 +14,7 @@ import pytest
 import awkward_cudakernels
 import errorflag
 from awkward_cudakernels import environment
+from awkward_cudakernels.arraylayer.elementwise import CASTS, FUNCTIONS
 
 
 @pytest.fixture(autouse=True, params=["pretended", pytest.param("device", marks=pytest.mark.gpu)])
@@ -172,6 +173,72 @@ METHODS = {
     "apply_ufunc abs": lambda n, x: n.apply_ufunc(np.absolute, "__call__", [x]),
     "apply_ufunc negative": lambda n, x: n.apply_ufunc(np.negative, "__call__", [x]),
 }
+
+
+EXTREMES = {
+    "b": [0, 1], "i": [0, 1, -1, 5, "min", "max"], "u": [0, 1, 5, "max"],
+    "f": [0.0, -0.0, 1.0, -1.5, 0.1, 5.0, np.nan, np.inf, -np.inf, 1e-310, 3e38],
+}  # fmt: skip
+
+
+def extremes(char):
+    """Numbers of a dtype that meet each of the others once: two arrays."""
+    dtype = np.dtype(char)
+    values = []
+    for value in EXTREMES[dtype.kind]:
+        values.append(getattr(np.iinfo(dtype), value) if isinstance(value, str) else value)
+    with np.errstate(over="ignore"):
+        values = np.array(values).astype(dtype)
+    return np.repeat(values, len(values)), np.tile(values, len(values))
+
+
+@pytest.fixture
+def own(monkeypatch):
+    """Counts the calls of `elementwise` that are not left to CuPy."""
+    from awkward_cudakernels.arraylayer import elementwise
+
+    launched = []
+    transform = elementwise.transform
+    monkeypatch.setattr(elementwise, "transform", lambda *args: (launched.append(args), transform(*args)))
+    return launched
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize(("name", "char"), sorted(
+    (name, char) for name, function in FUNCTIONS.items() for char in function.chars - {"q", "Q"}
+))  # fmt: skip
+def test_a_universal_function(cupy, layers, own, name, char):
+    numpy_layer, cuda_layer = layers
+    function, (x, y) = getattr(np, name), extremes(char)
+    cases = [[x]] if function.nin == 1 else [[x, y], *[[x, n] for n in x[:: len(x) // 3]], [y[1], x]]
+    for args in cases:
+        expected = numpy_layer.apply_ufunc(function, "__call__", args)
+        on_device = [cuda_layer.asarray(arg) if isinstance(arg, np.ndarray) else arg for arg in args]
+        assert_same(expected, as_numpy(cuda_layer.apply_ufunc(function, "__call__", on_device)))
+    assert len(own) == len(cases)
+
+
+@pytest.mark.parametrize("after", "?bBhHiIlLfdFD")
+@pytest.mark.parametrize("before", "?bBhHiIlLfd")
+def test_a_cast(cupy, layers, own, before, after):
+    numpy_layer, cuda_layer = layers
+    x, _ = extremes(before)
+    if before in "fd" and after not in "?fdFD":
+        x = np.array([0.0, 1.5, 99.9], before)  # others are the processor's
+    with np.errstate(over="ignore"):
+        expected = numpy_layer.astype(x, np.dtype(after))
+    own.clear()
+    assert_same(expected, as_numpy(cuda_layer.astype(cuda_layer.asarray(x), np.dtype(after))))
+    assert len(own) == ((before, after) in CASTS and before != after)
+
+
+@pytest.mark.parametrize("char", "?bBhHiIlLfdFDe")
+@pytest.mark.parametrize("shape", [0, 3, (2, 3), (2, 0), ()])
+def test_a_fill(cupy, layers, char, shape):
+    numpy_layer, cuda_layer = layers
+    for value in (0, 1, np.float64(1.0), True):
+        expected = numpy_layer.full(shape, value, dtype=np.dtype(char))
+        assert_same(expected, as_numpy(cuda_layer.full(shape, value, dtype=np.dtype(char))))
 
 
 ROUNDED = {
@@ -390,6 +457,35 @@ def test_a_mask_of_lists(lists, bits):
 def test_indexes_into_lists(lists, at, dtype):
     for offsets in ([0, 3, 3, 7], [0, 0, 0, 4], [0, 0, 0, 0]):
         assert_the_same_slice(lists, _lists(np.array(at, dtype), offsets))
+
+
+OF_NUMBERS = [
+    _lists(NUMBERS, [0, 3, 4, 7]),
+    _lists(NUMBERS, [1, 3, 4, 6]),  # not from the start
+    _lists(NUMBERS, [0, 3, 3, 7], dtype=np.int32),  # one is empty
+    _lists(NUMBERS, [0, 2, 5, 7], dtype=np.uint32),
+    _lists(NUMBERS, starts=[4, 9, 0], stops=[7, 9, 4]),
+    _lists(NUMBERS, starts=[1, 5, 1], stops=[4, 6, 5], dtype=np.int32),
+    _lists(NUMBERS, starts=[-3, 1, -4], stops=[-1, 3, -1]),
+    _lists(NUMBERS[:0], [0, 0, 0, 0]),
+    _lists(NUMBERS, [0]),
+]
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        0, 1, -1, -2, 3, slice(None, 2), slice(1, None), slice(None, None, -1), slice(-2, None), slice(1, 1),
+        slice(None, -1), slice(5, 1, -2), slice(None, None, 3), slice(9, None), np.int64(1), slice(None),
+    ],
+    ids=str,
+)  # fmt: skip
+@pytest.mark.parametrize("lists", [*OF_NUMBERS, *OF_OTHER_CONTENTS])
+def test_an_item_of_every_list(lists, item):
+    def function(lists):
+        return lists[:, item]
+
+    assert operations.problems(function, ak.Array(lists), backend="cuda") == []
 
 
 def test_indexes_into_lists_of_a_content_that_has_nothing():

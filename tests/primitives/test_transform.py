@@ -3,7 +3,7 @@ import pytest
 
 from primitives import DeviceValueError, OpError, device_function, op, scalar_of, synchronize, transform
 
-SIZES = [0, 1, 255, 256, 257, 1_048_577]
+SIZES = [0, 1, 255, 256, 257, 1_048_575, 1_048_577, 4_200_000]
 DTYPES = "?bBhHiIlLfdFD"
 
 
@@ -118,6 +118,16 @@ def test_reports_the_lowest_element(xp):
         assert str(caught.value) == "too large in compiled CUDA code (guarded)"
         assert (caught.value.message, caught.value.kernel) == ("too large", "guarded")
         assert (caught.value.index, caught.value.invocation) == (40_001, 0)
+
+
+def test_reports_the_lowest_of_many(xp):
+    x = np.zeros(3_000_000, np.int64)
+    x[[2_999_999, 1_700_001, 1_700_000, 900_000]] = -1
+    x = xp.asarray(x)
+    with pytest.raises(DeviceValueError, match="negative") as caught:
+        transform(guarded, 3_000_000, x, x, 9)
+        synchronize()
+    assert caught.value.index == 900_000
 
 
 def test_reports_another_element_if_told(xp):

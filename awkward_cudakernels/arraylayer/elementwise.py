@@ -1,0 +1,286 @@
+"""Numbers one by one: NumPy's universal functions, casts and fills.
+
+From a million elements on, CuPy's own kernels take as long for one byte per element as for sixteen: they
+start a block for 128 elements. Here is what awkward and its users do most, one `transform` each; the rest
+is CuPy's, and so is what would have to be cast first. Types are those of `numpy.ufunc.resolve_dtypes`.
+"""
+
+from __future__ import annotations
+
+import math
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from primitives import device_function, op, transform
+from primitives._op import DeviceFunction, Op
+
+from . import device
+
+
+@device_function
+def add(x, y):
+    return x + y
+
+
+@device_function
+def subtract(x, y):
+    return x - y
+
+
+@device_function
+def multiply(x, y):
+    return x * y
+
+
+@device_function
+def true_divide(x, y):
+    return x / y
+
+
+@device_function
+def greater(x, y):
+    return x > y
+
+
+@device_function
+def greater_equal(x, y):
+    return x >= y
+
+
+@device_function
+def equal(x, y):
+    return x == y
+
+
+@device_function
+def not_equal(x, y):
+    return x != y
+
+
+@device_function
+def both(x, y):
+    return x != 0 and y != 0
+
+
+@device_function
+def either(x, y):
+    return x != 0 or y != 0
+
+
+@device_function
+def one_of_two(x, y):
+    return (x != 0) != (y != 0)
+
+
+@device_function
+def negative(x):
+    return -x
+
+
+@device_function
+def absolute(x):
+    return abs(x)
+
+
+@device_function
+def square_root(x):
+    return math.sqrt(x)
+
+
+@device_function
+def is_nan(x):
+    return x != x
+
+
+@device_function
+def is_zero(x):
+    return x == 0
+
+
+def _of_arrays(function: DeviceFunction) -> Op:
+    @op
+    def of_arrays(i, out, x, y):
+        out[i] = function(x[i], y[i])
+
+    return of_arrays
+
+
+def _of_array_and_number(function: DeviceFunction) -> Op:
+    @op
+    def of_array_and_number(i, out, x, y):
+        out[i] = function(x[i], y)
+
+    return of_array_and_number
+
+
+def _of_number_and_array(function: DeviceFunction) -> Op:
+    @op
+    def of_number_and_array(i, out, x, y):
+        out[i] = function(x, y[i])
+
+    return of_number_and_array
+
+
+def _of_one(function: DeviceFunction) -> Op:
+    @op
+    def of_one(i, out, x):
+        out[i] = function(x[i])
+
+    return of_one
+
+
+class Function:
+    """A universal function: its ops by which arguments are arrays, and for which dtypes they are.
+
+    Args:
+        function: of one or two numbers.
+        chars: the dtypes of its arguments.
+        swapped: whether a number comes second, the arguments changing places: the mirror image of a
+            comparison is another one.
+    """
+
+    def __init__(self, function: DeviceFunction, chars: str, *, swapped: bool = False) -> None:
+        self.chars = frozenset(chars)
+        self.swapped = swapped
+        self.ops: dict[tuple[bool, ...], Op]
+        if len(function.parameters) == 1:
+            self.ops = {(True,): _of_one(function)}
+        else:
+            self.ops = {
+                (True, True): _of_arrays(function),
+                (True, False): _of_array_and_number(function),
+                (False, True): _of_number_and_array(function),
+            }
+
+
+_ALL, _USUAL = "?bBhHiIlLqQfd", "ilqfd"
+
+FUNCTIONS = {
+    "add": Function(add, _USUAL),
+    "subtract": Function(subtract, _USUAL),
+    "multiply": Function(multiply, _USUAL),
+    "divide": Function(true_divide, "fd"),
+    "greater": Function(greater, _ALL),
+    "greater_equal": Function(greater_equal, _ALL),
+    "less": Function(greater, _ALL, swapped=True),
+    "less_equal": Function(greater_equal, _ALL, swapped=True),
+    "equal": Function(equal, _ALL),
+    "not_equal": Function(not_equal, _ALL),
+    "logical_and": Function(both, _ALL),
+    "logical_or": Function(either, _ALL),
+    "logical_not": Function(is_zero, _ALL),
+    "bitwise_and": Function(both, "?"),
+    "bitwise_or": Function(either, "?"),
+    "bitwise_xor": Function(one_of_two, "?"),
+    "invert": Function(is_zero, "?"),
+    "negative": Function(negative, _USUAL),
+    "absolute": Function(absolute, _USUAL),
+    "sqrt": Function(square_root, "fd"),
+    "isnan": Function(is_nan, "fd"),
+}
+"""By the names of NumPy's functions."""
+
+
+def call(name: str, args: list[Any], resolved: tuple[np.dtype[Any], ...]) -> Any:
+    """A universal function of CuPy arrays and numbers, or None if it is none of these.
+
+    Args:
+        name: of NumPy's function.
+        args: arrays of any shape, and Python's or NumPy's numbers.
+        resolved: the dtypes of the arguments and of the result.
+    """
+    found = FUNCTIONS.get(name)
+    if found is None or len(resolved) != len(args) + 1 or resolved[0].char not in found.chars:
+        return None
+    shape = None
+    for arg, dtype in zip(args, resolved, strict=False):
+        if type(arg) is device.ndarray:
+            if arg.dtype != dtype or not arg._c_contiguous or (shape is not None and arg.shape != shape):
+                return None
+            shape = arg.shape
+        elif not isinstance(arg, (int, float, np.generic)):
+            return None
+    if shape is None:
+        return None
+    form = tuple(type(arg) is device.ndarray for arg in args)
+    values = [
+        arg if is_array else number_of(dtype, arg)
+        for arg, is_array, dtype in zip(args, form, resolved, strict=False)
+    ]
+    if found.swapped:
+        form, values = form[::-1], values[::-1]
+    out = device.ndarray(shape, resolved[-1])
+    transform(found.ops[form], prod(shape), out, *values)
+    return out
+
+
+def number_of(dtype: np.dtype[Any], value: Any) -> Any:
+    """A number that has a dtype's value, of a type that ops take."""
+    typed = dtype.type(value)
+    if dtype.kind == "f":
+        return float(typed)
+    return typed if dtype.char in "LQ" else int(typed)
+
+
+@op
+def copy_value(i, out, x):
+    out[i] = x[i]
+
+
+CASTS = {("f", "d"), ("d", "f")} | {(a, b) for a in "?bBhHiIlLqQ" for b in "bilqfd"}
+"""Dtypes from and to: what a cast means everywhere. NumPy's of floats to integers is the processor's."""
+
+
+def cast(array: Any, dtype: np.dtype[Any]) -> Any:
+    """A copy of a CuPy array with another dtype, or None if it is none of `CASTS`."""
+    if (array.dtype.char, dtype.char) not in CASTS or not array._c_contiguous:
+        return None
+    out = device.ndarray(array.shape, dtype)
+    transform(copy_value, array.size, out, array)
+    return out
+
+
+@op
+def fill_value(i, out, value):
+    out[i] = value
+
+
+def full(shape: Any, value: Any, dtype: np.dtype[Any]) -> Any:
+    """An array that has a number everywhere, or None if it is none that ops take."""
+    if dtype.char not in _ALL or not isinstance(value, (int, float, np.generic)):
+        return None
+    if isinstance(shape, tuple) and not all(isinstance(size, int) for size in shape):
+        return None
+    number = number_of(dtype, value)
+    out = device.ndarray(shape, dtype)
+    transform(fill_value, out.size, out, number)
+    return out
+
+
+def mask_as_bool_of_bytes(original: device.Method) -> device.Method:
+    """`ByteMaskedArray.mask_as_bool`: in one launch of ours."""
+
+    def mask_as_bool(self: Any, valid_when: bool | None = None) -> Any:
+        mask = self._mask.data
+        if not device.is_on_device(mask):
+            return original(self, valid_when)
+        if valid_when is None or valid_when == self._valid_when:
+            return call("not_equal", [mask, 0], (mask.dtype, mask.dtype, np.dtype(bool)))
+        return call("not_equal", [mask, 1], (mask.dtype, mask.dtype, np.dtype(bool)))
+
+    return mask_as_bool
+
+
+def mask_as_bool_of_index(original: device.Method) -> device.Method:
+    """`IndexedOptionArray.mask_as_bool`: in one launch of ours."""
+
+    def mask_as_bool(self: Any, valid_when: bool = True) -> Any:
+        index = self._index.data
+        if not device.is_on_device(index):
+            return original(self, valid_when)
+        name = "greater_equal" if valid_when else "less"
+        return call(name, [index, 0], (index.dtype, index.dtype, np.dtype(bool)))
+
+    return mask_as_bool
