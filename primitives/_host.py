@@ -38,8 +38,8 @@ from numba import (
 
 from primitives._intrinsics_host import (
     ADD, FLOAT64_HIGHEST, FLOAT64_LOWEST, INT64_HIGHEST, INT64_LOWEST, MAX, MIN, NO_ERROR,
-    UINT64_HIGHEST, float_bits, host_op, like, load_int64, local, no_attempt, no_error, pack_attempt,
-    pointer, store_int64, widen,
+    UINT64_HIGHEST, float_bits, floor_divide, host_op, like, load_int64, local, modulo, no_attempt,
+    no_error, pack_attempt, pointer, store_int64, widen,
 )
 
 '''

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 from llvmlite import ir
@@ -43,6 +44,42 @@ def float_bits(typing: Any, value: Any) -> Any:
         return builder.bitcast(wide, ir.IntType(64))
 
     return types.int64(value), generate
+
+
+def _division(operation: Any, short: str) -> Any:
+    """Python's division of numbers; of two int64 that are below 2**31 and not negative, in 32 bits."""
+
+    def divide(typing: Any, a: Any, b: Any) -> Any:
+        kinds = types.unliteral(a), types.unliteral(b)
+        signature = typing.resolve_function_type(operation, kinds, {})
+
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            general = context.get_function(operation, signature)
+            if kinds != (types.int64, types.int64):
+                return general(builder, args)
+            narrow, wide = ir.IntType(32), ir.IntType(64)
+            small = builder.icmp_unsigned("<", builder.or_(*args), ir.Constant(wide, 1 << 31))
+            nonzero = builder.icmp_unsigned("!=", args[1], ir.Constant(wide, 0))
+            with builder.if_else(builder.and_(small, nonzero)) as (then, otherwise):
+                with then:
+                    a, b = (builder.trunc(arg, narrow) for arg in args)
+                    in_32_bits = builder.zext(getattr(builder, short)(a, b), wide)
+                    after_32 = builder.block
+                with otherwise:
+                    in_64_bits = general(builder, args)
+                    after_64 = builder.block
+            result = builder.phi(wide)
+            result.add_incoming(in_32_bits, after_32)
+            result.add_incoming(in_64_bits, after_64)
+            return result
+
+        return signature, generate
+
+    return intrinsic(divide)
+
+
+floor_divide = _division(operator.floordiv, "udiv")
+modulo = _division(operator.mod, "urem")
 
 
 @intrinsic

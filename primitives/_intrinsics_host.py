@@ -82,6 +82,16 @@ def float_bits(typing: Any, value: Any) -> Any:
 
 
 @host_op
+def floor_divide(a: Any, b: Any) -> Any:
+    return a // b
+
+
+@host_op
+def modulo(a: Any, b: Any) -> Any:
+    return a % b
+
+
+@host_op
 def load_int64(address: Any, index: Any) -> Any:
     return pointer(address, int64)[index]
 

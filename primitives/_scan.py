@@ -12,8 +12,7 @@ from ._run import run
 from ._template import Slot, Template
 from ._transform import transform
 
-_TILE = 2048  # indexes per block, as in device/scan.cuh
-_FLAG_TILE = 4096  # the same where values are flags
+_TILE = 4096  # indexes per block, as in device/scan.cuh
 
 PARAMETERS = (("n", "int64"), ("total", "T*"), ("state", "uint64"), ("capacity", "int64"))
 """Of the templates that give every index a value: what they take."""
@@ -151,8 +150,7 @@ def scan(
         total = array_argument("total", total, dtypes=TOTALS[dtype], size=1)
     elif n == 0:
         return
-    tile = _FLAG_TILE if dtype == "flag" else _TILE
-    tiles = max(1, (n + tile - 1) // tile)
+    tiles = max(1, (n + _TILE - 1) // _TILE)
     run(_SCAN, variant, n, tiles, (n, total, 0, tiles), (value, emit))
 
 

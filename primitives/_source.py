@@ -1,7 +1,8 @@
 """From an op to the source that an executor compiles: one transformation, for both of them.
 
 What is made equal here, so that no op has to care: loads of narrow integers give `int64`, the error
-code carries its element, and every name from outside is a number or a function of this module.
+code carries its element, and every name from outside is a number or a function of this module. Divisions
+are functions, too: 64 bits take a GPU several times as long as 32, and most numbers have no more.
 """
 
 from __future__ import annotations
@@ -105,6 +106,9 @@ _REFUSED = (
     ast.Import, ast.ImportFrom, ast.Delete, ast.JoinedStr, ast.List, ast.Dict, ast.Set, ast.Slice,
     ast.Starred,
 )  # fmt: skip
+
+
+_DIVISIONS = {ast.FloorDiv: "floor_divide", ast.Mod: "modulo"}
 
 
 class _Transformer(ast.NodeTransformer):
@@ -225,6 +229,13 @@ class _Transformer(ast.NodeTransformer):
         if isinstance(node.ctx, ast.Load):
             return ast.copy_location(_call("widen", subscript), node)
         return subscript
+
+    def visit_BinOp(self, node: ast.BinOp) -> Any:
+        left, right = self.visit(node.left), self.visit(node.right)
+        name = _DIVISIONS.get(type(node.op))
+        if name is None or isinstance(right, ast.Constant):  # which compilers divide by without dividing
+            return ast.copy_location(ast.BinOp(left, node.op, right), node)
+        return ast.copy_location(_call(name, left, right), node)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
         if not isinstance(node.target, ast.Subscript):

@@ -357,14 +357,20 @@ def reduce_nonlocal_preparenext(
 
 
 @op
-def first_of_column(j, first, nextshifts, nextcarry, offsets, length, outer_offsets, outlength):
-    row = upper_bound(offsets, 0, length + 1, nextcarry[j]) - 1
+def store_row(segment, position, local, rows, elements):
+    if 0 <= position < elements:
+        rows[position] = segment
+
+
+@op
+def first_of_column(j, first, nextshifts, nextcarry, rows, elements, outer_offsets, outlength):
+    row = rows[min(max(nextcarry[j], 0), elements - 1)]
     start = outer_offsets[upper_bound(outer_offsets, 0, outlength + 1, row) - 1]
     nextshifts[j] = row - start - j
     if j == 0:
         first[0] = 0
     else:
-        previous = upper_bound(offsets, 0, length + 1, nextcarry[j - 1]) - 1
+        previous = rows[min(max(nextcarry[j - 1], 0), elements - 1)]
         if not start <= previous < row:
             first[0] = j
 
@@ -379,16 +385,18 @@ def reduce_nonlocal_nextshifts(
     nummissing, missing, nextshifts, offsets, length, starts, outer_offsets, outlength, maxcount,
     nextlen, nextcarry,
 ):  # fmt: skip
-    """For every carried element, how many rows before its own in its bin end before its column: one
-    launch.
+    """For every carried element, how many rows before its own in its bin end before its column: two
+    launches, the first of which gives every element its row.
 
     Those are the rows before it, less the elements before it in its column. `nextcarry` has the
     columns in order, rows ascending in each: a column starts where rows do not ascend within a bin,
-    and a running maximum of starts tells every element its own. The two workspaces are not used.
+    and a running maximum of starts tells every element its own. Of the workspaces, `missing` has the rows.
     """
+    elements = missing.shape[0]
+    segmented_transform(offsets, elements, store_row, missing, elements, segments=length)
     scan(
         nextlen,
-        (first_of_column, nextshifts, nextcarry, offsets, length, outer_offsets, outlength),
+        (first_of_column, nextshifts, nextcarry, missing, elements, outer_offsets, outlength),
         (add_first, nextshifts),
         combine="maximum",
     )

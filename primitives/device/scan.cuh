@@ -2,28 +2,23 @@
 // the index with the scan before and after it.
 //
 // Tiles take their numbers from a ticket, so that a tile only waits for tiles that have started. The
-// state is zero before and after every launch: the last tile to finish clears it. It holds
+// state is zero before and after every launch: the last tile that has looked at others clears it. It holds
 //     unsigned ticket, finished; (32 bytes)  then the tiles' status
 // PACKED: one word per tile, the value shifted left by two with the status below, for values that fit in
 // 62 bits; a value and its status are then one load. Otherwise T sums[capacity], prefixes[capacity] and
 // unsigned flags[capacity], kept in order by fences.
 //
 // FLAGS: the values are 0 or 1. A warp's values at 32 indexes are then the bits of one word, which takes
-// neither shared memory nor shuffles to scan, so that a thread can have more indexes.
-#if FLAGS
+// neither shared memory nor shuffles to scan, so that more blocks fit.
 #define ITEMS 16
-#define BLOCKS 8
-#else
-#define ITEMS 8
-#define BLOCKS 5
-#endif
+#define BLOCKS (FLAGS ? 8 : 4)
 #define WARPS 8
 #define SCAN_TILE (WARPS * 32 * ITEMS)
-// One element in nine is left out, so that lanes which read ITEMS apart meet different banks.
+// One element of every ITEMS + 1 is left out, so that lanes which read ITEMS apart meet different banks.
 #define PADDED(i) ((i) + (i) / ITEMS)
 #define WARP_ROOM PADDED(32 * ITEMS)
-// Words of predecessors that a lane loads together: a block waits for 32 * LOOKS of them at once.
-#define LOOKS 4
+// Words of predecessors that a lane loads together, where a word tells all.
+#define LOOKS (PACKED && !FLAGS ? 8 : 1)
 #define PARTIAL 1u   // the sum of the tile is known
 #define COMPLETE 2u  // the combination of all tiles up to it is known
 
@@ -175,6 +170,13 @@ kernel(unsigned long long* word, unsigned long long base, long long n, T* total,
   }
   __syncthreads();
 
+  // This block looks at no other any more; what comes of that is only needed at the end.
+  bool last = false;
+  if (threadIdx.x == 0) {
+    __threadfence();
+    last = atomicAdd(state + 1, 1u) == gridDim.x - 1;
+  }
+
   T start = shared_prefix;
   for (int w = 0; w < warp; w++) start = combine(start, warp_sums[w]);
 #if FLAGS
@@ -211,10 +213,7 @@ kernel(unsigned long long* word, unsigned long long base, long long n, T* total,
   }
 #endif
 
-  if (threadIdx.x == 0) {
-    __threadfence();
-    shared_last = atomicAdd(state + 1, 1u) == gridDim.x - 1;
-  }
+  if (threadIdx.x == 0) shared_last = last;
   __syncthreads();
   if (shared_last) {
     for (unsigned t = threadIdx.x; t < gridDim.x; t += 256) status.clear(t);

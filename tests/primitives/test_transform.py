@@ -107,6 +107,47 @@ def test_functions_constants_and_math(xp, to_numpy):
     assert np.allclose(to_numpy(out), [10, 12, 28, 94])
 
 
+@op
+def divide(i, quotient, remainder, x, y):
+    quotient[i] = x[i] // y[i]
+    remainder[i] = x[i] % y[i]
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int32", "int8", "uint64", "uint32", "float64"])
+def test_division_is_python_s(xp, to_numpy, dtype):
+    dtype = np.dtype(dtype)
+    numbers = [1, 2, 3, 7, 100, 2**31 - 1, 2**31, 2**32 - 1, 2**32, 2**40 + 1, 2**62, 2**63 + 5]
+    numbers += [-n for n in numbers] + [0]
+    if dtype.kind in "iu":
+        numbers = [n for n in numbers if np.iinfo(dtype).min <= n <= np.iinfo(dtype).max]
+    x = np.repeat(np.array(numbers, dtype), len(numbers))
+    y = np.tile(np.array(numbers, dtype), len(numbers))
+    x, y = x[y != 0], y[y != 0]
+    quotient, remainder = xp.empty(len(x), dtype), xp.empty(len(x), dtype)
+    transform(divide, len(x), quotient, remainder, xp.asarray(x), xp.asarray(y))
+    if dtype.kind == "f":
+        expected = [a // b for a, b in zip(x.tolist(), y.tolist())]
+        assert np.array_equal(to_numpy(quotient), expected)
+        assert np.array_equal(to_numpy(remainder), [a % b for a, b in zip(x.tolist(), y.tolist())])
+        return
+    for a, b, q, r in zip(*(z.tolist() for z in (x, y, to_numpy(quotient), to_numpy(remainder)))):
+        if (a, b) != (np.iinfo(dtype).min, -1):  # which has no quotient
+            assert (q, r) == (a // b, a % b), (a, b)
+
+
+def test_division_by_constants_and_of_them(xp, to_numpy):
+    @op
+    def by_constants(i, out, x):
+        out[i] = x[i] // 7 + 100 * (x[i] % 7) + (1000 // (x[i] * x[i] + 1)) * 10_000
+
+    x = np.array([0, 5, -5, 50, 2**31])
+    out = xp.zeros(5, np.int64)
+    transform(by_constants, 5, out, xp.asarray(x))
+    assert to_numpy(out).tolist() == [
+        n // 7 + 100 * (n % 7) + 1000 // (n * n + 1) * 10_000 for n in x.tolist()
+    ]
+
+
 def test_reports_the_lowest_element(xp):
     x = np.ones(100_000)
     x[[99_999, 40_001, 70_000]] = -1, 3, -1
