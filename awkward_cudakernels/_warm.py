@@ -37,7 +37,7 @@ from primitives._run import Build, record
 from primitives._sort import order_of
 
 from ._registry import Function, is_size, registry
-from .arraylayer import applying, arrays, carries, elementwise, slices
+from .arraylayer import applying, arrays, carries, combining, elementwise, slices
 from .signatures import Argument, families
 
 ELEMENTS = 256
@@ -194,8 +194,11 @@ def _array_layer() -> Iterator[Build]:
             segmented_transform(out, n, slices.kept_in_list, out, mask, ranks, x, x, n)
             segmented_transform(out, n, slices.jagged_element, out, n, out, out, out, n, x, x, n)
             segmented_transform(x, n, slices.store_local, out, mask, ranks)
+            scan(n + 1, (combining.combinations_of_list, 2, 0, x, x, n), (combining.store_before, out))
+            segmented_transform(out, n, combining.write_pair, out, out, out, 0, x, x)
             for values in "?bBhHiIlLfdFD":
                 y = _array(values)
+                segmented_transform(out, n, combining.write_values_of_pair, y, y, out, 0, x, x, y, n)
                 transform(slices.value_at, n, y, x, x, y, n, 0)
                 segmented_transform(x, n, slices.sliced_value, y, x, x, 0, 1, y, n)
         for kind in "?bBhHiIlLfdFD":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from awkward.contents import NumpyArray
+from awkward.contents import ListOffsetArray, NumpyArray
 
 Method = Callable[..., Any]
 
@@ -26,3 +26,10 @@ def is_on_device(array: Any) -> bool:
 def is_plain(content: Any) -> bool:
     """Whether a layout is one dimension of numbers in contiguous memory of the device, for ops to use."""
     return type(content) is NumpyArray and is_on_device(content._data) and content._data.dtype.char != "e"
+
+
+def starts_and_stops(lists: Any) -> tuple[Any, Any]:
+    """The arrays of where lists start and stop; of a `ListArray`, they may differ in length."""
+    if type(lists) is ListOffsetArray:
+        return lists._offsets._data[:-1], lists._offsets._data[1:]
+    return lists._starts._data, lists._stops._data

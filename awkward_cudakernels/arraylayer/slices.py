@@ -31,7 +31,7 @@ from ..kernels.listarray import (
     sliced_length,
 )
 from .arrays import CudaArrays, check_bounds, is_nonzero, nearest, take
-from .device import Method, is_on_device, is_own, is_plain
+from .device import Method, is_on_device, is_own, is_plain, starts_and_stops
 
 
 @op(errors=("index out of bounds",))
@@ -151,15 +151,9 @@ def sliced_value(segment, position, local, out, starts, stops, start, step, x, c
     out[position] = x[at] if contentlength > 0 else 0
 
 
-def _starts_and_stops(lists: Any) -> tuple[Any, Any]:
-    if type(lists) is ListOffsetArray:
-        return lists._offsets._data[:-1], lists._offsets._data[1:]
-    return lists._starts._data, lists._stops._data
-
-
 def _of_every_list(lists: Any, item: Any) -> Any:
     """``lists[:, item]`` for a number or a slice of numbers: one launch, or two and a wait for a length."""
-    starts, stops = _starts_and_stops(lists)
+    starts, stops = starts_and_stops(lists)
     if not (is_on_device(starts) and is_on_device(stops)) or (type(item) is slice and item.step == 0):
         return _as_carried(lists)._getitem_next(item, (), None)
     if type(item) is slice:
@@ -202,7 +196,7 @@ def _slice_of_every_list(lists: Any, starts: Any, stops: Any, item: slice) -> An
 def _by_lists(lists: Any, where: Any) -> Any:
     """Lists by lists of numbers or of truth values, if these are what most are; else None."""
     by: Any = where._content._data if type(where._content) is NumpyArray else None
-    starts, stops = _starts_and_stops(lists)
+    starts, stops = starts_and_stops(lists)
     if not (
         all(map(is_on_device, (by, starts, stops)))
         and by.dtype.kind in "biu"

@@ -48,6 +48,19 @@ def _of_kernel(family: str) -> Callable[[kernels.Inputs], tuple[Callable[[], obj
     return make
 
 
+def _comparison(s: kernels.Inputs) -> tuple[Callable[[], object], int]:
+    from awkward_cudakernels.arraylayer.elementwise import FUNCTIONS
+    from primitives import transform
+
+    out, greater = s.empty(s.m, np.bool_), FUNCTIONS["greater"].ops[True, False]
+    return lambda: transform(greater, s.m, out, s.values, 20.0), 9 * s.m
+
+
+def _comparison_of_array_module(s: kernels.Inputs) -> tuple[Callable[[], object], int]:
+    out = s.empty(s.m, np.bool_)
+    return lambda: s.xp.greater(s.values, 20.0, out=out), 9 * s.m
+
+
 def _sum_of(
     lengths: Callable[[kernels.Inputs], Any],
 ) -> Callable[[kernels.Inputs], tuple[Callable[[], object], int]]:
@@ -79,6 +92,8 @@ MEAN = 3
 CASES = (
     Case(COPY, "16 m", _copy),
     Case("map (next_at)", "24 n", _of_kernel("ListArray_getitem_next_at")),
+    Case("comparison (values > 20)", "9 m", _comparison),
+    Case("the same by CuPy", "9 m", _comparison_of_array_module),
     Case("scan (compact_offsets)", "24 n", _of_kernel("ListArray_compact_offsets")),
     Case("segmented map (localindex)", "8 m + 8 n", _of_kernel("ListArray_localindex")),
     Case("segmented sum, mean 3", "8 m + 16 n", _of_kernel("reduce_sum")),

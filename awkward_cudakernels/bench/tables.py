@@ -15,6 +15,8 @@ Row = dict[str, Any]
 
 LARGE, MIDDLE = 20_000_000, 200_000
 """Lists of the targets."""
+FEW = 1_000
+"""With so many lists or fewer the device has next to nothing to do."""
 
 
 @dataclass
@@ -314,13 +316,19 @@ def bandwidth(rows: Rows) -> Table | None:
     table = Table(
         "bandwidth",
         f"Operations at {size(lists)} lists against the copy of the same run ({copy:,.0f} GB/s)",
-        ["operation", "MB that must move", "ms", "% of copy", "queued, ms", "% of copy"],
-    )
+        [
+            "operation", "MB that must move", "ms", "% of copy", "queued, ms", "% of copy",
+            "growth, ms", "% of copy",
+        ],
+    )  # fmt: skip
+    few = min(rows.sizes("operations"), default=0)
     for name in rows.names("operations"):
         row = rows.get("operations", name, "ours", lists)
         if row.get("bytes"):
             cells = [name, f"{row['bytes'] / 1e6:,.0f}"]
-            for ms in (row["ms"], row.get("queued_ms")):
+            at_few = rows.get("operations", name, "ours", few).get("ms") if few <= FEW else None
+            growth = None if at_few is None or row["ms"] <= at_few else row["ms"] - at_few
+            for ms in (row["ms"], row.get("queued_ms"), growth):
                 share = "" if ms is None else f"{row['bytes'] / ms / 1e4 / copy:.0f}"
                 cells += [number(ms), share]
             table.rows.append(cells)
@@ -333,6 +341,11 @@ def bandwidth(rows: Rows) -> Table | None:
         "Queued: per call, when calls follow one another and only the last is waited for: where the "
         "operation itself waits for nothing, the host's part is hidden behind the device's."
     )
+    if few <= FEW:
+        table.notes.append(
+            f"Growth: how much longer it takes than with {size(few)} lists, where the device has nothing to do: "
+            "what is left of Python, launches and waits."
+        )
     return table
 
 
@@ -457,7 +470,7 @@ def targets(rows: Rows) -> Table | None:
     shares = bandwidth(rows)
     if shares is not None and size(LARGE) in shares.title:
         what = f"operations bound by bandwidth at {size(LARGE)} lists"
-        for how, column in (("", 3), ("queued, ", 5)):
+        for how, column in (("", 3), ("queued, ", 5), ("growth, ", 7)):
             found_shares = [(float(cells[column]), cells[0]) for cells in shares.rows if cells[column]]
             if found_shares:
                 least, name = min(found_shares)

@@ -681,20 +681,29 @@ def combinations_length(totallen, tooffsets, n, replacement, starts, stops, leng
     )
 
 
+@device_function
+def pair_at(position, segment, offsets, replacement, starts, stops):
+    """The two elements of a combination: as of `write_combination`, for most of the uses."""
+    repeated = 1 if replacement else 0
+    last = stops[segment] - 1 + repeated
+    rank = offsets[segment + 1] - 1 - position
+    digit = largest_binomial(rank, 2, last + 1 - starts[segment])
+    return last - digit, last - (rank - digit * (digit - 1) // 2) - repeated
+
+
 @op
 def write_combination(segment, position, local, tocarry, offsets, n, replacement, starts, stops):
+    if n == 2:
+        first, second = pair_at(position, segment, offsets, replacement, starts, stops)
+        store_int64(tocarry[0], position, first)
+        store_int64(tocarry[1], position, second)
+        return
     start = starts[segment]
     size = stops[segment] - start + (n - 1 if replacement else 0)
     # Counted from the last combination, of which the complements of the indexes are digits in
     # the combinatorial number system:
     # https://en.wikipedia.org/wiki/Combinatorial_number_system
     rank = offsets[segment + 1] - 1 - position
-    if n == 2:  # as below, for most of the uses
-        digit = largest_binomial(rank, 2, size)
-        store_int64(tocarry[0], position, start + size - 1 - digit)
-        rank -= digit * (digit - 1) // 2
-        store_int64(tocarry[1], position, start + size - 1 - rank - (1 if replacement else 0))
-        return
     digit = size
     k = 0
     while k < n:

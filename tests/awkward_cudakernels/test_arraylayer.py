@@ -488,6 +488,16 @@ def test_an_item_of_every_list(lists, item):
     assert operations.problems(function, ak.Array(lists), backend="cuda") == []
 
 
+@pytest.mark.parametrize("replacement", [False, True])
+@pytest.mark.parametrize("fields", [None, ["one", "other"]], ids=str)
+@pytest.mark.parametrize("lists", [*OF_NUMBERS, *OF_OTHER_CONTENTS])
+def test_pairs(lists, fields, replacement):
+    def function(lists):
+        return ak.combinations(lists, 2, axis=1, replacement=replacement, fields=fields, with_name="Pair")
+
+    assert operations.problems(function, ak.Array(lists), backend="cuda") == []
+
+
 def test_indexes_into_lists_of_a_content_that_has_nothing():
     lists = ak.to_backend(ak.Array(_lists(NUMBERS[:0], starts=[-3, 0], stops=[0, 0])), "cuda")
     at = ak.to_backend(ak.Array([[0, 1], []]), "cuda")

@@ -245,7 +245,15 @@ def test_summary_has_means_and_what_is_slower():
 
 def test_bandwidth_is_against_the_copy():
     table = by_name(full_run())["bandwidth"]
-    assert table.rows == [["x|y", "200", "1.00", "5", "0.0500", "100"]]
+    assert table.rows == [["x|y", "200", "1.00", "5", "0.0500", "100", "", ""]]
+
+
+def test_bandwidth_of_what_grows():
+    few = row("operations", "x|y", "ours", 1000, ms=0.9)
+    table = by_name([few, *full_run()])["bandwidth"]
+    assert table.rows == [["x|y", "200", "1.00", "5", "0.0500", "100", "0.100", "50"]]
+    few["ms"] = 1.1  # which is noise
+    assert by_name([few, *full_run()])["bandwidth"].rows[0][-2:] == ["", ""]
 
 
 def test_targets():

@@ -1,0 +1,81 @@
+"""Pairs of the elements of every list: written at once, without addresses of carries on the device."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from awkward._layout import maybe_posaxis
+from awkward.contents import ListOffsetArray, NumpyArray, RecordArray
+from awkward.index import Index64
+
+from primitives import op, scan, segmented_transform
+
+from .._registry import call_as
+from ..kernels.listarray import combinations_of_list, pair_at, store_before
+from .arrays import CudaArrays, nearest
+from .device import Method, is_on_device, is_plain, starts_and_stops
+
+
+@op
+def write_pair(segment, position, local, left, right, offsets, replacement, starts, stops):
+    first, second = pair_at(position, segment, offsets, replacement, starts, stops)
+    left[position] = first
+    right[position] = second
+
+
+@op
+def write_values_of_pair(
+    segment, position, local, left, right, offsets, replacement, starts, stops, x, contentlength
+):
+    first, second = pair_at(position, segment, offsets, replacement, starts, stops)
+    left[position] = x[nearest(first, contentlength)] if contentlength > 0 else 0
+    right[position] = x[nearest(second, contentlength)] if contentlength > 0 else 0
+
+
+def listoffsetarray_combinations(original: Method) -> Method:
+    """`ListOffsetArray._combinations`, which awkward calls for a `ListArray`, too: of two elements, in two
+    launches and a wait for their number."""
+
+    def _combinations(
+        self: Any, n: int, replacement: bool, recordlookup: Any, parameters: Any, axis: int, depth: int
+    ) -> Any:
+        nplike = self._backend.nplike
+        if not (
+            n == 2
+            and type(nplike) is CudaArrays
+            and all(map(is_on_device, starts_and_stops(self)))
+            and self.parameter("__array__") is None
+            and maybe_posaxis(self, axis, depth) == depth
+        ):
+            return original(self, n, replacement, recordlookup, parameters, axis, depth)
+        (starts, stops), lists, content = starts_and_stops(self), self.length, self._content
+        offsets = nplike.empty(lists + 1, dtype=np.int64)
+        count = (combinations_of_list, 2, int(replacement), starts, stops, lists)
+        call_as(
+            "awkward_ListArray_combinations_length", scan, lists + 1, count, (store_before, offsets)
+        )
+        nextoffsets = Index64(offsets, nplike=nplike)
+        length = int(nextoffsets[-1])
+        dtype = content._data.dtype if is_plain(content) else np.int64
+        left, right = (nplike.empty(length, dtype=dtype) for _ in range(2))
+        pairs = (left, right, offsets, int(replacement), starts, stops)
+        write: tuple[Any, ...]
+        if is_plain(content):
+            write = (write_values_of_pair, *pairs, content._data, content.length)
+        else:
+            write = (write_pair, *pairs)
+        call_as("awkward_ListArray_combinations", segmented_transform, offsets, length, *write)
+        contents = [
+            NumpyArray(side, parameters=content._parameters, backend=self._backend)
+            if is_plain(content)
+            else content._carry(Index64(side, nplike=nplike), True)
+            for side in (left, right)
+        ]
+        return ListOffsetArray(
+            nextoffsets,
+            RecordArray(contents, recordlookup, parameters=parameters, backend=self._backend),
+            parameters=self._parameters,
+        )
+
+    return _combinations
