@@ -75,6 +75,11 @@ class _Kernel(BaseKernel):
             for place, argument in enumerate(arguments)
             if argument.depth == 1
         )
+        self._floats = frozenset(
+            place
+            for place, argument in enumerate(arguments)
+            if argument.depth == 0 and argument.dtype.kind == "f"
+        )
         self._numbers = tuple(
             (place, argument.name, is_size(argument.name))
             for place, argument in enumerate(arguments)
@@ -128,6 +133,8 @@ class _Kernel(BaseKernel):
             value = checked[place]
             if type(value) is not int:
                 value = checked[place] = _number(value, size)
+                if isinstance(value, float) and place not in self._floats:
+                    raise TypeError(f"argument {name!r} of {self.name} must be an integer, it is {value}")
             if size and value < 0:
                 raise ValueError(f"argument {name!r} of {self.name} must not be negative, it is {value}")
         return checked

@@ -227,6 +227,13 @@ def _array_layer() -> Iterator[Build]:
                     *_, result = getattr(np, name).resolve_dtypes((*[dtype] * len(form), None))
                     args = [_array(char) if is_array else number for is_array in form]
                     transform(launched, n, _array(result), *args)
+        for function in elementwise.MIXED.values():
+            for form, launched in function.ops.items():
+                args = [
+                    _array(char) if is_array else number
+                    for is_array, char, number in zip(form, "lL", (1, np.uint64(1)), strict=True)
+                ]
+                transform(launched, n, _array("?"), *args)
         for before, after in sorted(elementwise.CASTS):
             if not {before, after} & {"q", "Q"}:
                 transform(elementwise.copy_value, n, _array(after), _array(before))

@@ -38,8 +38,12 @@ from numba import (
 
 from primitives._intrinsics_host import (
     ADD, FLOAT64_HIGHEST, FLOAT64_LOWEST, INT64_HIGHEST, INT64_LOWEST, MAX, MIN, NO_ERROR,
-    UINT64_HIGHEST, float_bits, floor_divide, host_op, like, load_int64, local, modulo, no_attempt,
-    no_error, pack_attempt, pointer, store_int64, widen,
+    UINT64_HIGHEST, float_bits, host_op, load_int64, local, pointer, store_int64,
+)
+from primitives._intrinsics_host import (
+    floor_divide as _primitives_floor_divide, like as _primitives_like, modulo as _primitives_modulo,
+    no_attempt as _primitives_no_attempt, no_error as _primitives_no_error,
+    pack_attempt as _primitives_pack_attempt, widen as _primitives_widen,
 )
 
 '''

@@ -13,7 +13,7 @@ from . import _intrinsics_device
 from ._host import SCALARS, loaded_of, numba_name
 from ._op import Op
 from ._run import LOADED
-from ._source import Module
+from ._source import INTERNAL, Module
 from ._template import Slot
 
 _NAMES = ("boolean", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
@@ -48,6 +48,7 @@ def compile_op(
     namespace: dict[str, Any] = {"math": math, **{name: getattr(types, name) for name in _NAMES}}
     for name in dir(_intrinsics_device):
         namespace.setdefault(name, getattr(_intrinsics_device, name))
+        namespace.setdefault(INTERNAL + name, namespace[name])
     filename = op.function.__code__.co_filename
     exec(compile(module.tree(), filename, "exec"), namespace)
 

@@ -2,7 +2,8 @@
 
 What is made equal here, so that no op has to care: loads of narrow integers give `int64`, the error
 code carries its element, and every name from outside is a number or a function of this module. Divisions
-are functions, too: 64 bits take a GPU several times as long as 32, and most numbers have no more.
+by what is no constant are functions, too: 64 bits take a GPU several times as long as 32, and most
+numbers have no more.
 """
 
 from __future__ import annotations
@@ -97,7 +98,12 @@ def parse(function: DeviceFunction) -> ast.FunctionDef:
 
 
 def _call(name: str, *args: ast.expr) -> ast.Call:
-    return ast.Call(func=ast.Name(name, ast.Load()), args=list(args), keywords=[])
+    """A call that an op does not say: of an intrinsic, by a name that none of its own will hide."""
+    return ast.Call(func=ast.Name(INTERNAL + name, ast.Load()), args=list(args), keywords=[])
+
+
+INTERNAL = "_primitives_"
+"""In front of the names of intrinsics that ops call without saying so."""
 
 
 _REFUSED = (

@@ -94,14 +94,24 @@ def nearest(j, n):
     return max(min(j + n if j < 0 else j, n - 1), 0)
 
 
+@device_function
+def copy_element(out, i, x, j, n):
+    """``out[i] = x[j]``, with a place as of `nearest`; 0 of an array that has no elements."""
+    if n > 0:  # not an expression: with a number in it, uint64 would become float64
+        out[i] = x[nearest(j, n)]
+    else:
+        out[i] = 0
+
+
 @op
 def take(i, out, x, indexes, n):
-    out[i] = x[nearest(indexes[i], n)] if n > 0 else 0
+    copy_element(out, i, x, indexes[i], n)
 
 
 @op
 def take_row(i, out, x, indexes, n, width):
-    out[i] = x[nearest(indexes[i // width], n) * width + i % width] if n > 0 else 0
+    row = nearest(indexes[i // width], n)
+    copy_element(out, i, x, row * width + i % width, n * width)
 
 
 @op(errors=("index out of bounds",))

@@ -21,7 +21,7 @@ from primitives import op, segment_ids, segmented_transform, transform
 
 from .._registry import call_as
 from ..kernels.listarray import check_broadcast
-from .arrays import CudaArrays, gather, nearest, repeat_element
+from .arrays import CudaArrays, copy_element, gather, nearest, repeat_element
 from .device import Method, is_on_device, is_own, is_plain
 
 
@@ -143,7 +143,7 @@ def regulararray_broadcast_tooffsets64(original: Method) -> Method:
 
 @op
 def list_value(segment, position, local, out, x, n, fromstarts):
-    out[position] = x[nearest(fromstarts[segment] + local, n)] if n > 0 else 0
+    copy_element(out, position, x, fromstarts[segment] + local, n)
 
 
 def _values_of_lists(out: Any, x: Any, offsets: Any, starts: Any, stops: Any) -> None:
@@ -182,9 +182,9 @@ def listarray_broadcast_tooffsets64(original: Method) -> Method:
 def value_of_two(i, out, tags, index, first, n_first, second, n_second):
     j = index[i]
     if tags[i] == 0:
-        out[i] = first[nearest(j, n_first)] if n_first > 0 else 0
+        copy_element(out, i, first, j, n_first)
     else:
-        out[i] = second[nearest(j, n_second)] if n_second > 0 else 0
+        copy_element(out, i, second, j, n_second)
 
 
 def unionarray_simplified(original: classmethod[Any, Any, Any]) -> classmethod[Any, Any, Any]:

@@ -13,7 +13,7 @@ from primitives import op, scan, segmented_transform
 
 from .._registry import call_as
 from ..kernels.listarray import combinations_of_list, pair_at, store_before
-from .arrays import CudaArrays, nearest
+from .arrays import CudaArrays, copy_element
 from .device import Method, is_on_device, is_plain, starts_and_stops
 
 
@@ -29,8 +29,8 @@ def write_values_of_pair(
     segment, position, local, left, right, offsets, replacement, starts, stops, x, contentlength
 ):
     first, second = pair_at(position, segment, offsets, replacement, starts, stops)
-    left[position] = x[nearest(first, contentlength)] if contentlength > 0 else 0
-    right[position] = x[nearest(second, contentlength)] if contentlength > 0 else 0
+    copy_element(left, position, x, first, contentlength)
+    copy_element(right, position, x, second, contentlength)
 
 
 def listoffsetarray_combinations(original: Method) -> Method:

@@ -99,6 +99,44 @@ def is_zero(x):
     return x == 0
 
 
+@device_function
+def order(x, y):
+    """Of an int64 and a uint64: -1, 0 or 1."""
+    if x < 0 or np.uint64(x) < y:
+        return -1
+    return 1 if np.uint64(x) > y else 0
+
+
+@device_function
+def is_more(x, y):
+    return order(x, y) > 0
+
+
+@device_function
+def is_no_less(x, y):
+    return order(x, y) >= 0
+
+
+@device_function
+def is_less(x, y):
+    return order(x, y) < 0
+
+
+@device_function
+def is_no_more(x, y):
+    return order(x, y) <= 0
+
+
+@device_function
+def is_same(x, y):
+    return order(x, y) == 0
+
+
+@device_function
+def is_other(x, y):
+    return order(x, y) != 0
+
+
 def _of_arrays(function: DeviceFunction) -> Op:
     @op
     def of_arrays(i, out, x, y):
@@ -137,8 +175,7 @@ class Function:
     Args:
         function: of one or two numbers.
         chars: the dtypes of its arguments.
-        swapped: whether a number comes second, the arguments changing places: the mirror image of a
-            comparison is another one.
+        swapped: whether it is `function` of the arguments in the other order: less is greater, mirrored.
     """
 
     def __init__(self, function: DeviceFunction, chars: str, *, swapped: bool = False) -> None:
@@ -155,7 +192,18 @@ class Function:
             }
 
 
-_ALL, _USUAL = "?bBhHiIlLqQfd", "ilqfd"
+_ALL, _USUAL, _SIGNED = "?bBhHiIlLqQfd", "ilqfd", "lq"
+
+MIXED = {
+    "greater": Function(is_more, _SIGNED),
+    "greater_equal": Function(is_no_less, _SIGNED),
+    "less": Function(is_less, _SIGNED),
+    "less_equal": Function(is_no_more, _SIGNED),
+    "equal": Function(is_same, _SIGNED),
+    "not_equal": Function(is_other, _SIGNED),
+}
+"""Comparisons of int64 with uint64, which NumPy makes without going through float64."""
+MIRRORED = {"greater": "less", "greater_equal": "less_equal", "less": "greater", "less_equal": "greater_equal"}
 
 FUNCTIONS = {
     "add": Function(add, _USUAL),
@@ -192,6 +240,13 @@ def call(name: str, args: list[Any], resolved: tuple[np.dtype[Any], ...]) -> Any
         resolved: the dtypes of the arguments and of the result.
     """
     found = FUNCTIONS.get(name)
+    if found is not None and len(resolved) == 3 and resolved[0] != resolved[1]:
+        found = None
+        if name in MIXED and {resolved[0].char, resolved[1].char} <= {"l", "L", "q", "Q"}:
+            if resolved[0].kind == "u":
+                name, args = MIRRORED.get(name, name), args[::-1]
+                resolved = (resolved[1], resolved[0], resolved[2])
+            found = MIXED[name]
     if found is None or len(resolved) != len(args) + 1 or resolved[0].char not in found.chars:
         return None
     shape = None
@@ -221,7 +276,7 @@ def number_of(dtype: np.dtype[Any], value: Any) -> Any:
     typed = dtype.type(value)
     if dtype.kind == "f":
         return float(typed)
-    return typed if dtype.char in "LQ" else int(typed)
+    return np.uint64(typed) if dtype.char in "LQ" else int(typed)
 
 
 @op
@@ -251,6 +306,10 @@ def full(shape: Any, value: Any, dtype: np.dtype[Any]) -> Any:
     """An array that has a number everywhere, or None if it is none that ops take."""
     if dtype.char not in _ALL or not isinstance(value, (int, float, np.generic)):
         return None
+    if dtype.kind in "iu":
+        if not isinstance(value, (int, np.integer, np.bool_)):
+            return None  # a cast that may have no meaning
+        value = np.asarray(value).astype(dtype)[()]
     if isinstance(shape, tuple) and not all(isinstance(size, int) for size in shape):
         return None
     number = number_of(dtype, value)

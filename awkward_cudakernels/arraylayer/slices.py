@@ -30,7 +30,7 @@ from ..kernels.listarray import (
     sliced_element,
     sliced_length,
 )
-from .arrays import CudaArrays, check_bounds, is_nonzero, nearest, take
+from .arrays import CudaArrays, check_bounds, copy_element, is_nonzero, nearest, take
 from .device import Method, is_on_device, is_own, is_plain, starts_and_stops
 
 
@@ -141,20 +141,21 @@ def value_at(i, out, starts, stops, x, contentlength, at):
     if regular < 0:
         out[i] = 0
         return 1, at
-    out[i] = x[nearest(starts[i] + regular, contentlength)] if contentlength > 0 else 0
+    copy_element(out, i, x, starts[i] + regular, contentlength)
 
 
 @op
 def sliced_value(segment, position, local, out, starts, stops, start, step, x, contentlength):
     first = slice_bound(start, stops[segment] - starts[segment], step, step > 0)
-    at = nearest(starts[segment] + first + local * step, contentlength)
-    out[position] = x[at] if contentlength > 0 else 0
+    copy_element(out, position, x, starts[segment] + first + local * step, contentlength)
 
 
 def _of_every_list(lists: Any, item: Any) -> Any:
     """``lists[:, item]`` for a number or a slice of numbers: one launch, or two and a wait for a length."""
     starts, stops = starts_and_stops(lists)
-    if not (is_on_device(starts) and is_on_device(stops)) or (type(item) is slice and item.step == 0):
+    if type(item) is slice and item.step == 0:
+        raise ValueError("slice step cannot be zero")
+    if not (is_on_device(starts) and is_on_device(stops)):
         return _as_carried(lists)._getitem_next(item, (), None)
     if type(item) is slice:
         return _slice_of_every_list(lists, starts, stops, item)

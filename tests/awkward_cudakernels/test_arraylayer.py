@@ -14,7 +14,7 @@ import pytest
 import awkward_cudakernels
 import errorflag
 from awkward_cudakernels import environment
-from awkward_cudakernels.arraylayer.elementwise import CASTS, FUNCTIONS
+from awkward_cudakernels.arraylayer.elementwise import CASTS, FUNCTIONS, MIXED
 
 
 @pytest.fixture(autouse=True, params=["pretended", pytest.param("device", marks=pytest.mark.gpu)])
@@ -69,7 +69,7 @@ def outcome(function):
     """Its value, or the kind of its error."""
     try:
         return as_numpy(function())
-    except (ValueError, TypeError, IndexError) as error:
+    except (ValueError, TypeError, IndexError, OverflowError) as error:
         return type(error)
 
 
@@ -218,6 +218,25 @@ def test_a_universal_function(cupy, layers, own, name, char):
     assert len(own) == len(cases)
 
 
+@pytest.mark.parametrize("name", sorted(MIXED))
+def test_comparisons_of_signed_with_unsigned_are_exact(cupy, layers, own, name):
+    numpy_layer, cuda_layer = layers
+    signed = np.array([2**53 + 1, 2**53, 2**62 + 1, -1, -(2**63), 0, 5])
+    unsigned = np.array([2**53, 2**53 + 1, 2**62, 2**64 - 1, 2**63, 2**63 + 5, 5], np.uint64)
+    x, y = np.repeat(signed, len(unsigned)), np.tile(unsigned, len(signed))
+    cases = [[x, y], [y, x]]
+    for number in unsigned:
+        cases += [[x, number], [number, x]]
+    for number in signed:
+        cases += [[y, number], [number, y]]
+    for args in cases:
+        expected = numpy_layer.apply_ufunc(getattr(np, name), "__call__", args)
+        on_device = [cuda_layer.asarray(arg) if isinstance(arg, np.ndarray) else arg for arg in args]
+        got = cuda_layer.apply_ufunc(getattr(np, name), "__call__", on_device)
+        assert_same(expected, as_numpy(got))
+    assert len(own) == len(cases)
+
+
 @pytest.mark.parametrize("after", "?bBhHiIlLfdFD")
 @pytest.mark.parametrize("before", "?bBhHiIlLfd")
 def test_a_cast(cupy, layers, own, before, after):
@@ -236,9 +255,17 @@ def test_a_cast(cupy, layers, own, before, after):
 @pytest.mark.parametrize("shape", [0, 3, (2, 3), (2, 0), ()])
 def test_a_fill(cupy, layers, char, shape):
     numpy_layer, cuda_layer = layers
-    for value in (0, 1, np.float64(1.0), True):
-        expected = numpy_layer.full(shape, value, dtype=np.dtype(char))
-        assert_same(expected, as_numpy(cuda_layer.full(shape, value, dtype=np.dtype(char))))
+    for value in (0, 1, np.float64(1.0), True, -1, 300, np.float64(99.9), np.int8(7), np.uint64(2**63)):
+        expected = outcome(lambda value=value: numpy_layer.full(shape, value, dtype=np.dtype(char)))
+        got = outcome(lambda value=value: cuda_layer.full(shape, value, dtype=np.dtype(char)))
+        assert_same(expected, got)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, 1e300, -1.0, 300.0])
+@pytest.mark.parametrize("char", "bBil")
+def test_a_fill_with_what_does_not_fit_is_no_error(cupy, char, value):
+    # What it gives is the processor's.
+    assert len(ak.full_like(ak.to_backend(ak.Array(np.zeros(3, char)), "cuda"), value)) == 3
 
 
 ROUNDED = {
@@ -496,6 +523,43 @@ def test_pairs(lists, fields, replacement):
         return ak.combinations(lists, 2, axis=1, replacement=replacement, fields=fields, with_name="Pair")
 
     assert operations.problems(function, ak.Array(lists), backend="cuda") == []
+
+
+BIG = np.arange(10, dtype=np.uint64) + np.uint64(2**60 + 1)
+OF_BIG = {
+    "elements": lambda a, lists, rows: a[[1, 2, -1]],
+    "a mask": lambda a, lists, rows: a[a % 2 == 0],
+    "rows": lambda a, lists, rows: rows[[2, 0, -1]],
+    "the first": lambda a, lists, rows: lists[:, 0],
+    "a slice": lambda a, lists, rows: lists[:, :2],
+    "a mask of lists": lambda a, lists, rows: lists[lists > 2**60 + 3],
+    "the largest": lambda a, lists, rows: lists[ak.argmax(lists, axis=1, keepdims=True)],
+    "where": lambda a, lists, rows: ak.where(a > 2**60 + 4, a, a + np.uint64(1)),
+    "concatenate": lambda a, lists, rows: ak.concatenate([lists, lists], axis=1),
+    "combinations": lambda a, lists, rows: ak.combinations(lists, 2, axis=1),
+    "cartesian": lambda a, lists, rows: ak.cartesian([lists, lists], axis=1),
+    "broadcast": lambda a, lists, rows: ak.broadcast_arrays(a[:3], lists)[0],
+    "drop_none": lambda a, lists, rows: ak.drop_none(ak.mask(lists, lists > 2**60 + 3)),
+    "fill_none": lambda a, lists, rows: ak.fill_none(ak.mask(lists, lists > 2**60 + 3), np.uint64(2**61 + 1)),
+    "two dimensions": lambda a, lists, rows: ak.to_regular(lists[:, :2], axis=1)[[2, 0]],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", sorted(OF_BIG))
+def test_numbers_of_64_bits_are_exact(name):
+    lists = ak.Array(_lists(BIG, [0, 3, 5, 10]))
+    rows = ak.Array(BIG.reshape(5, 2))
+    assert operations.problems(OF_BIG[name], ak.Array(BIG), lists, rows, backend="cuda") == []
+
+
+def test_bounds_that_are_no_integers():
+    with pytest.raises(TypeError):
+        ak.to_backend(ak.Array([[1, 2, 3], []]), "cuda")[:, 1.5:]
+
+
+def test_a_step_of_none():
+    with pytest.raises(ValueError, match="step cannot be zero"):
+        ak.to_backend(ak.Array([[1, 2, 3], []]), "cuda")[:, ::0]
 
 
 def test_indexes_into_lists_of_a_content_that_has_nothing():

@@ -148,6 +148,19 @@ def test_division_by_constants_and_of_them(xp, to_numpy):
     ]
 
 
+def test_names_of_ops_do_not_hide_what_they_are_compiled_to(xp, to_numpy):
+    @op
+    def rest(i, out, x, modulo, like, widen):
+        floor_divide = x[i] // modulo
+        out[i] += x[i] % modulo + 10 * floor_divide
+        pack = like + widen
+        out[i] += pack
+
+    out = xp.zeros(2, np.int64)
+    transform(rest, 2, out, xp.asarray(np.array([7, -7])), 4, 100, 1000)
+    assert to_numpy(out).tolist() == [7 % 4 + 10 * (7 // 4) + 1100, -7 % 4 + 10 * (-7 // 4) + 1100]
+
+
 def test_reports_the_lowest_element(xp):
     x = np.ones(100_000)
     x[[99_999, 40_001, 70_000]] = -1, 3, -1
