@@ -22,8 +22,9 @@ for i in range(n):
 """,
 )
 
-_MANY = 1 << 20
-"""From so many indexes on, a thread takes four: blocks of 256 are started at no more than 1.6 per ns."""
+_MANY = 1 << 23
+"""From so many indexes on, a thread takes four. A GPU starts no more than 1.6 blocks in a ns, so that small ops
+wait for blocks; with fewer indexes the last blocks would be too few to fill it."""
 
 
 def transform(op: Op, n: int, *args: Any) -> None:

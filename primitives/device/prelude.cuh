@@ -43,10 +43,8 @@ __device__ __forceinline__ int64 warp_upper_bound(const OFFSET* a, int64 n, int6
     const bool above = at >= high || (int64)a[at] > x;
     const unsigned mask = __ballot_sync(FULL, above);
     const int first = mask ? __ffs(mask) - 1 : 32;  // probes before it are <= x
-    const int64 next_low = low + first * step;
-    const int64 next_high = low + (first + 1) * step - 1;
-    high = next_high < high ? next_high : high;
-    low = next_low < high ? next_low : high;
+    if (first < 32) high = min(high, low + (first + 1) * step - 1);  // the probe that is above; else it may be `high`
+    low = min(low + first * step, high);
   }
   return low;
 }

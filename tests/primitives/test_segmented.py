@@ -78,6 +78,19 @@ def test_segment_ids(xp, to_numpy, offsets):
     assert np.array_equal(to_numpy(out), np.repeat(np.arange(len(offsets) - 1), np.diff(offsets)))
 
 
+def test_any_number_of_segments(xp, to_numpy):
+    """Blocks search for their segments, 33 parts at a time: numbers that 33 divides have their own traps."""
+    rng = np.random.default_rng(3)
+    for n in [*range(1, 1300), *rng.integers(1300, 60_000, 60)]:
+        lengths = rng.integers(0, 30, n)
+        if n % 3 == 0:
+            lengths[n // 2] = lengths.sum() + 1
+        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        ids = xp.full(int(offsets[-1]), -1, np.int64)
+        segment_ids(xp.asarray(offsets), ids)
+        assert np.array_equal(to_numpy(ids), np.repeat(np.arange(n), lengths)), n
+
+
 def test_elements_beyond_the_bound_are_not_visited(xp, to_numpy):
     out = xp.full(10, -7)
     segmented_transform(xp.asarray([0, 4, 10]), 6, locate, out, xp.zeros(10, int), 0)

@@ -3,7 +3,7 @@ import pytest
 
 from primitives import DeviceValueError, OpError, device_function, op, scalar_of, synchronize, transform
 
-SIZES = [0, 1, 255, 256, 257, 1_048_575, 1_048_577, 4_200_000]
+SIZES = [0, 1, 255, 256, 257, 1_048_577, 8_388_607, 8_388_609]
 DTYPES = "?bBhHiIlLfdFD"
 
 
@@ -117,6 +117,8 @@ def divide(i, quotient, remainder, x, y):
 def test_division_is_python_s(xp, to_numpy, dtype):
     dtype = np.dtype(dtype)
     numbers = [1, 2, 3, 7, 100, 2**31 - 1, 2**31, 2**32 - 1, 2**32, 2**40 + 1, 2**62, 2**63 + 5]
+    if dtype.kind == "f":
+        numbers = [0.5, 1, 2, 2.5, 3, 7, 100]
     numbers += [-n for n in numbers] + [0]
     if dtype.kind in "iu":
         numbers = [n for n in numbers if np.iinfo(dtype).min <= n <= np.iinfo(dtype).max]
@@ -175,13 +177,13 @@ def test_reports_the_lowest_element(xp):
 
 
 def test_reports_the_lowest_of_many(xp):
-    x = np.zeros(3_000_000, np.int64)
-    x[[2_999_999, 1_700_001, 1_700_000, 900_000]] = -1
+    x = np.zeros(9_000_000, np.int64)
+    x[[8_999_999, 5_700_001, 5_700_000, 2_900_000]] = -1
     x = xp.asarray(x)
     with pytest.raises(DeviceValueError, match="negative") as caught:
-        transform(guarded, 3_000_000, x, x, 9)
+        transform(guarded, 9_000_000, x, x, 9)
         synchronize()
-    assert caught.value.index == 900_000
+    assert caught.value.index == 2_900_000
 
 
 def test_reports_another_element_if_told(xp):
