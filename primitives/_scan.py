@@ -36,6 +36,8 @@ _SCAN = Template(
     parameters=PARAMETERS,
     host=VALUES
     + """
+    if {FLAGS} and value[0] != 0:
+        value[0] = 1
     after = {COMBINE}(before, value[0])
     packed = op1(i, before, after ARGS1)
     if packed != 0:
@@ -113,7 +115,7 @@ def scan(
         combine: ``"add"``, ``"maximum"`` or ``"minimum"``.
         dtype: the type of the values: ``"int64"``, ``"uint64"``, ``"float64"``; or, to add only and
             faster, ``"count"``, which is int64 with all partial sums within 62 bits, and ``"flag"``,
-            which is 0 or 1. By default ``"count"`` for sums, ``"int64"`` for the others.
+            which is 1 unless it is 0. By default ``"count"`` for sums, ``"int64"`` for the others.
 
     Raises:
         TypeError: an argument is neither array nor number, or arrays are in different places.
@@ -173,7 +175,7 @@ def offsets_from(count: tuple[Any, ...], n: int, offsets: Any, *, dtype: str = "
         count: ``(count_op, *args)``; ``count_op(i, count, *args)`` sets ``count[0]``.
         n: number of counts.
         offsets: receives ``n + 1`` integers.
-        dtype: ``"flag"`` if all counts are 0 or 1, which is faster.
+        dtype: ``"flag"`` if all counts are 0 or 1, which is faster; any other then counts as 1.
 
     Raises:
         ValueError: `offsets` is too short or `n` is negative.
@@ -282,7 +284,7 @@ def select(keep: tuple[Any, ...], n: int, out: Any, *, values: Any = None, total
     """Stable compaction: the values, or the indexes, that an op keeps, in order.
 
     Args:
-        keep: ``(keep_op, *args)``; ``keep_op(i, keep, *args)`` sets ``keep[0]`` to 1 to keep ``i``, else 0.
+        keep: ``(keep_op, *args)``; ``keep_op(i, keep, *args)`` sets ``keep[0]``, which is 0, to 1 to keep ``i``.
         n: number of indexes.
         out: receives the kept ones; it must be long enough for all of them.
         values: what to keep; by default the indexes themselves.

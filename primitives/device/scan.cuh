@@ -8,7 +8,7 @@
 // 62 bits; a value and its status are then one load. Otherwise T sums[capacity], prefixes[capacity] and
 // unsigned flags[capacity], kept in order by fences.
 //
-// FLAGS: the values are 0 or 1. A warp's values at 32 indexes are then the bits of one word, which takes
+// FLAGS: a value that is not 0 is 1. A warp's values at 32 indexes are then the bits of one word, which takes
 // neither shared memory nor shuffles to scan, so that more blocks fit.
 #define ITEMS 16
 #define BLOCKS (FLAGS ? 8 : 4)

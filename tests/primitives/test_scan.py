@@ -71,6 +71,20 @@ def test_a_scan_of_flags(xp, to_numpy, n, share):
     assert np.array_equal(to_numpy(offsets), np.concatenate([[0], np.cumsum(x)]))
 
 
+def test_what_is_not_0_is_a_flag(xp, to_numpy):
+    x = np.array([0, 5, -1, 0, 2**40, 1])
+    offsets, kept = xp.full(7, -1, np.int64), xp.full(6, -1, np.int64)
+
+    @op
+    def as_it_is(i, value, x):
+        value[0] = x[i]
+
+    offsets_from((as_it_is, xp.asarray(x)), 6, offsets, dtype="flag")
+    select((as_it_is, xp.asarray(x)), 6, kept)
+    assert to_numpy(offsets).tolist() == [0, 0, 1, 2, 2, 3, 4]
+    assert to_numpy(kept).tolist() == [1, 2, 4, 5, -1, -1]
+
+
 @pytest.mark.parametrize("at", [0, 4095, 4096, 9999])
 def test_an_error_in_a_scan_of_flags(xp, at):
     x = np.ones(10_000, np.int64)
