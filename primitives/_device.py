@@ -108,7 +108,7 @@ class DeviceKernel:
         self._free.append(parameters)
 
     def _launch_all(self, grid: Any, stream: int, parameters: _Parameters, device: int) -> None:
-        sizes = (grid,) if type(grid) is int else grid
+        sizes = (grid, *[0] * (len(self._kernels) - 1)) if type(grid) is int else grid
         for size, kernel in zip(sizes, self._kernels, strict=True):
             if size > 0:
                 _launch_kernel(kernel, size, 1, 1, 256, 1, 1, 0, stream, 0, parameters.packed)

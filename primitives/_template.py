@@ -38,7 +38,8 @@ class Template:
             element types given by the variant.
         host: the body of the host loop. It can use the parameters, and ``ARGS0``, ``ARGS1``, ...
             for what follows an op's leading arguments.
-        kernels: the names of its device kernels, which take the same parameters. Parameters named
+        kernels: the names of its device kernels, which take the same parameters; a grid of one number is
+            the first one's, and those of size 0 are not launched. Parameters named
             ``state, capacity`` are device memory that is zero before and after every launch.
         cooperative: the one of its kernels whose blocks wait for each other, if any. Its grid is
             as many blocks as the device runs at once.

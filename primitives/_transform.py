@@ -20,6 +20,7 @@ for i in range(n):
         word[0] = base | uint64(packed - 1)
         return
 """,
+    kernels=("kernel", "turns"),
 )
 
 _MANY = 1 << 23
@@ -56,5 +57,5 @@ def transform(op: Op, n: int, *args: Any) -> None:
     if n <= 0:
         length_argument("n", n)
         return
-    grid = (n + 255) // 256 if n < _MANY else (n + 1023) // 1024
+    grid = (n + 255) // 256 if n < _MANY else (0, (n + 1023) // 1024)
     run(_TRANSFORM, (), n, grid, (n,), ((op, *args),))
