@@ -147,6 +147,15 @@ def write_run(out, k, stop, value, step):
         k += 1
 
 
+@device_function
+def write_from(outoffsets, k, last, value):
+    """Writes a number to all offsets from `k` to `last`, as far as the next multiple of STEP."""
+    last = min(last, k | (STEP - 1))
+    while k <= last:
+        outoffsets[k] = value
+        k += 1
+
+
 @op
 def store_offsets_of_parents(i, outoffsets, parents, lenparents, outlength):
     # Offset k is the number of parents below k: j for all k after parent j - 1, up to parent j. A thread
@@ -157,16 +166,16 @@ def store_offsets_of_parents(i, outoffsets, parents, lenparents, outlength):
         before = parents[j - 1] if j > 0 else -1
         here = parents[j] if j < lenparents else outlength
         after = parents[j + 1] if j + 1 < lenparents else outlength
-        write_run(outoffsets, max(before + 1, 0), min(here, outlength) + 1, j, 0)
+        write_from(outoffsets, max(before + 1, 0), min(here, outlength), j)
         if j < lenparents:
-            write_run(outoffsets, max(here + 1, 0), min(after, outlength) + 1, j + 1, 0)
+            write_from(outoffsets, max(here + 1, 0), min(after, outlength), j + 1)
     k = i * STEP
     if 0 < k <= outlength:
         j = lower_bound(parents, 0, lenparents, k)
         first = parents[j - 1] + 1 if j > 0 else 0
         last = min(parents[j], outlength) if j < lenparents else outlength
         if first < k:
-            write_run(outoffsets, k, last + 1, j, 0)
+            write_from(outoffsets, k, last, j)
 
 
 @kernel("awkward_ListOffsetArray_reduce_local_outoffsets_64")
