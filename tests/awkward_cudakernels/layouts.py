@@ -82,14 +82,16 @@ _VALUES: dict[str, Sequence[Any]] = {
     "M": (0, 1, -1, 2, 1000),
     "m": (0, 1, -1, 2, 1000),
 }
-_EXTREMES = {"i": ("min", "max"), "u": ("max",)}
+_EXTREMES = {"i": ("min", "max", "odd"), "u": ("max", "odd")}
+"""Odd: a number that a float of as many bits does not have."""
 
 
 def _values(draw: Choices, dtype: np.dtype[Any], size: int) -> np.ndarray[Any, Any]:
     values = np.array(draw.picks(size, _VALUES[dtype.kind]), dtype.str)
     if size and dtype.kind in _EXTREMES and draw.rarely(4):
-        extreme = getattr(np.iinfo(dtype), draw.pick(_EXTREMES[dtype.kind]))
-        values[draw.integer(0, size - 1)] = extreme
+        info, extreme = np.iinfo(dtype), draw.pick(_EXTREMES[dtype.kind])
+        number = info.max // 2 + 2 if extreme == "odd" else getattr(info, extreme)
+        values[draw.integer(0, size - 1)] = number
     return values
 
 
