@@ -2,8 +2,8 @@
 
 What is made equal here, so that no op has to care: loads of narrow integers give `int64`, the error
 code carries its element, and every name from outside is a number or a function of this module. Divisions
-by what is no constant are functions, too: 64 bits take a GPU several times as long as 32, and most
-numbers have no more.
+by what is no constant are functions, too: a GPU divides 32 bits in fewer steps than 64, and most numbers
+have no more.
 """
 
 from __future__ import annotations

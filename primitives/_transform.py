@@ -24,8 +24,8 @@ for i in range(n):
 )
 
 _MANY = 1 << 23
-"""From so many indexes on, a thread takes four. A GPU starts no more than 1.6 blocks in a ns, so that small ops
-wait for blocks; with fewer indexes the last blocks would be too few to fill it."""
+"""From so many indexes on, a thread takes four: a GPU takes longer to start a block than small ops do for 256
+indexes. With fewer indexes the last blocks would be too few to fill it."""
 
 
 def transform(op: Op, n: int, *args: Any) -> None:

@@ -22,7 +22,7 @@ from primitives import op, segment_ids, segmented_transform, transform
 from .._registry import call_as
 from ..kernels.listarray import check_broadcast
 from .arrays import CudaArrays, copy_element, gather, nearest, repeat_element
-from .device import Method, is_on_device, is_own, is_plain
+from .device import Method, filled_with, is_on_device, is_own, is_plain, room_for
 
 
 @op
@@ -126,17 +126,14 @@ def regulararray_broadcast_tooffsets64(original: Method) -> Method:
         ):
             return original(self, offsets)
         total, content = int(offsets[-1]), self._content
+        out = room_for(content, total)
         if is_plain(content):
-            values = nplike.empty(total, dtype=content._data.dtype)
             segmented_transform(
-                offsets.data, total, repeat_element, values, content._data, segments=self.length
+                offsets.data, total, repeat_element, out, content._data, segments=self.length
             )
-            content = NumpyArray(values, parameters=content._parameters, backend=self._backend)
         else:
-            carry = nplike.empty(total, dtype=np.int64)
-            segment_ids(offsets.data, carry)
-            content = content._carry(Index64(carry, nplike=nplike), True)
-        return ListOffsetArray(offsets, content, parameters=self._parameters)
+            segment_ids(offsets.data, out)
+        return ListOffsetArray(offsets, filled_with(content, out), parameters=self._parameters)
 
     return _broadcast_tooffsets64
 
@@ -156,9 +153,9 @@ def listarray_broadcast_tooffsets64(original: Method) -> Method:
     """`ListArray._broadcast_tooffsets64`: numbers are copied without a carry of their own."""
 
     def _broadcast_tooffsets64(self: Any, offsets: Any) -> Any:
-        nplike, content = self._backend.nplike, self._content
+        content = self._content
         if (
-            type(nplike) is not CudaArrays
+            type(self._backend.nplike) is not CudaArrays
             or not is_plain(content)
             or type(offsets) is not Index64
             or not all(map(is_on_device, (offsets.data, self._starts.data, self._stops.data)))
@@ -166,14 +163,13 @@ def listarray_broadcast_tooffsets64(original: Method) -> Method:
             or offsets[0] != 0
         ):
             return original(self, offsets)
-        values = nplike.empty(int(offsets[-1]), dtype=content._data.dtype)
+        values = room_for(content, int(offsets[-1]))
         call_as(
             "awkward_ListArray_broadcast_tooffsets",
             _values_of_lists,
             values, content._data, offsets.data, self._starts.data, self._stops.data,
         )  # fmt: skip
-        content = NumpyArray(values, parameters=content._parameters, backend=self._backend)
-        return ListOffsetArray(offsets, content, parameters=self._parameters)
+        return ListOffsetArray(offsets, filled_with(content, values), parameters=self._parameters)
 
     return _broadcast_tooffsets64
 

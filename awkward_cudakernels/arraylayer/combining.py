@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from awkward._layout import maybe_posaxis
-from awkward.contents import ListOffsetArray, NumpyArray, RecordArray
+from awkward.contents import ListOffsetArray, RecordArray
 from awkward.index import Index64
 
 from primitives import op, scan, segmented_transform
@@ -14,7 +14,7 @@ from primitives import op, scan, segmented_transform
 from .._registry import call_as
 from ..kernels.listarray import combinations_of_list, pair_at, store_before
 from .arrays import CudaArrays, copy_element
-from .device import Method, is_on_device, is_plain, starts_and_stops
+from .device import Method, filled_with, is_on_device, is_plain, room_for, starts_and_stops
 
 
 @op
@@ -41,15 +41,17 @@ def listoffsetarray_combinations(original: Method) -> Method:
         self: Any, n: int, replacement: bool, recordlookup: Any, parameters: Any, axis: int, depth: int
     ) -> Any:
         nplike = self._backend.nplike
-        if not (
+        starts = stops = None
+        if (
             n == 2
             and type(nplike) is CudaArrays
-            and all(map(is_on_device, starts_and_stops(self)))
             and self.parameter("__array__") is None
             and maybe_posaxis(self, axis, depth) == depth
         ):
+            starts, stops = starts_and_stops(self)
+        if not (is_on_device(starts) and is_on_device(stops)):
             return original(self, n, replacement, recordlookup, parameters, axis, depth)
-        (starts, stops), lists, content = starts_and_stops(self), self.length, self._content
+        lists, content = self.length, self._content
         offsets = nplike.empty(lists + 1, dtype=np.int64)
         count = (combinations_of_list, 2, int(replacement), starts, stops, lists)
         call_as(
@@ -57,21 +59,12 @@ def listoffsetarray_combinations(original: Method) -> Method:
         )
         nextoffsets = Index64(offsets, nplike=nplike)
         length = int(nextoffsets[-1])
-        dtype = content._data.dtype if is_plain(content) else np.int64
-        left, right = (nplike.empty(length, dtype=dtype) for _ in range(2))
-        pairs = (left, right, offsets, int(replacement), starts, stops)
-        write: tuple[Any, ...]
+        sides = (room_for(content, length), room_for(content, length))
+        write: tuple[Any, ...] = (write_pair, *sides, offsets, int(replacement), starts, stops)
         if is_plain(content):
-            write = (write_values_of_pair, *pairs, content._data, content.length)
-        else:
-            write = (write_pair, *pairs)
+            write = (write_values_of_pair, *write[1:], content._data, content.length)
         call_as("awkward_ListArray_combinations", segmented_transform, offsets, length, *write)
-        contents = [
-            NumpyArray(side, parameters=content._parameters, backend=self._backend)
-            if is_plain(content)
-            else content._carry(Index64(side, nplike=nplike), True)
-            for side in (left, right)
-        ]
+        contents = [filled_with(content, side) for side in sides]
         return ListOffsetArray(
             nextoffsets,
             RecordArray(contents, recordlookup, parameters=parameters, backend=self._backend),

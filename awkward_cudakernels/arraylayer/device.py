@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from awkward.contents import ListOffsetArray, NumpyArray
+from awkward.index import Index64
 
 Method = Callable[..., Any]
 
@@ -33,3 +35,16 @@ def starts_and_stops(lists: Any) -> tuple[Any, Any]:
     if type(lists) is ListOffsetArray:
         return lists._offsets._data[:-1], lists._offsets._data[1:]
     return lists._starts._data, lists._stops._data
+
+
+def room_for(content: Any, n: int) -> Any:
+    """An array for `n` elements of a content: numbers, if that is plain, else where in it they are."""
+    dtype = content._data.dtype if is_plain(content) else np.int64
+    return content._backend.nplike.empty(n, dtype=dtype)
+
+
+def filled_with(content: Any, written: Any) -> Any:
+    """The layout of the elements that have been written to what `room_for` gave."""
+    if is_plain(content):
+        return NumpyArray(written, parameters=content._parameters, backend=content._backend)
+    return content._carry(Index64(written, nplike=content._backend.nplike), True)

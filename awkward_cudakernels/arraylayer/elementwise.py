@@ -1,20 +1,18 @@
 """Numbers one by one: NumPy's universal functions, casts and fills.
 
-From a million elements on, CuPy's own kernels take as long for one byte per element as for sixteen: they
-start a block for 128 elements. Here is what awkward and its users do most, one `transform` each; the rest
+CuPy's own kernels start a block for every 128 elements, which with many elements takes longer than to read
+and write small ones. Here is what awkward and its users do most, one `transform` each; the rest
 is CuPy's, and so is what would have to be cast first. Types are those of `numpy.ufunc.resolve_dtypes`.
 """
 
 from __future__ import annotations
 
 import math
-from math import prod
 from typing import Any
 
 import numpy as np
 
-from primitives import device_function, op, transform
-from primitives._op import DeviceFunction, Op
+from primitives import DeviceFunction, Op, device_function, op, transform
 
 from . import device
 
@@ -267,7 +265,7 @@ def call(name: str, args: list[Any], resolved: tuple[np.dtype[Any], ...]) -> Any
     if found.swapped:
         form, values = form[::-1], values[::-1]
     out = device.ndarray(shape, resolved[-1])
-    transform(found.ops[form], prod(shape), out, *values)
+    transform(found.ops[form], math.prod(shape), out, *values)
     return out
 
 
@@ -325,9 +323,8 @@ def mask_as_bool_of_bytes(original: device.Method) -> device.Method:
         mask = self._mask.data
         if not device.is_on_device(mask):
             return original(self, valid_when)
-        if valid_when is None or valid_when == self._valid_when:
-            return call("not_equal", [mask, 0], (mask.dtype, mask.dtype, np.dtype(bool)))
-        return call("not_equal", [mask, 1], (mask.dtype, mask.dtype, np.dtype(bool)))
+        as_it_is = valid_when is None or valid_when == self._valid_when
+        return call("not_equal", [mask, 0 if as_it_is else 1], (mask.dtype, mask.dtype, np.dtype(bool)))
 
     return mask_as_bool
 

@@ -31,7 +31,15 @@ from ..kernels.listarray import (
     sliced_length,
 )
 from .arrays import CudaArrays, check_bounds, copy_element, is_nonzero, nearest, take
-from .device import Method, is_on_device, is_own, is_plain, starts_and_stops
+from .device import (
+    Method,
+    filled_with,
+    is_on_device,
+    is_own,
+    is_plain,
+    room_for,
+    starts_and_stops,
+)
 
 
 @op(errors=("index out of bounds",))
@@ -162,12 +170,12 @@ def _of_every_list(lists: Any, item: Any) -> Any:
     content, n = lists._content, lists.length
     if not is_plain(content):
         return _as_carried(lists)._getitem_next(item, (), None)
-    values = lists._backend.nplike.empty(n, dtype=content._data.dtype)
+    values = room_for(content, n)
     call_as(
         "awkward_ListArray_getitem_next_at", transform,
         value_at, n, values, starts, stops, content._data, content.length, item,
     )  # fmt: skip
-    return NumpyArray(values, parameters=content._parameters, backend=lists._backend)
+    return filled_with(content, values)
 
 
 def _slice_of_every_list(lists: Any, starts: Any, stops: Any, item: slice) -> Any:
@@ -179,19 +187,12 @@ def _slice_of_every_list(lists: Any, starts: Any, stops: Any, item: slice) -> An
     call_as(name, offsets_from, (sliced_length, starts, stops, start, stop, step), n, offsets)
     nextoffsets = Index(offsets, nplike=nplike)
     length = int(nextoffsets[-1])
-    write: tuple[Any, ...]
+    out = room_for(content, length)
+    write: tuple[Any, ...] = (sliced_element, out, starts, stops, start, step)
     if is_plain(content):
-        out = nplike.empty(length, dtype=content._data.dtype)
-        write = (sliced_value, out, starts, stops, start, step, content._data, content.length)
-    else:
-        out = nplike.empty(length, dtype=np.int64)
-        write = (sliced_element, out, starts, stops, start, step)
+        write = (sliced_value, *write[1:], content._data, content.length)
     call_as(name, segmented_transform, offsets, length, *write)
-    if is_plain(content):
-        content = NumpyArray(out, parameters=content._parameters, backend=lists._backend)
-    else:
-        content = content._carry(Index64(out, nplike=nplike), True)
-    return ListOffsetArray(nextoffsets, content, parameters=lists._parameters)
+    return ListOffsetArray(nextoffsets, filled_with(content, out), parameters=lists._parameters)
 
 
 def _by_lists(lists: Any, where: Any) -> Any:
@@ -213,23 +214,20 @@ def _by_lists(lists: Any, where: Any) -> Any:
 
 def _indexed(lists: Any, starts: Any, stops: Any, offsets: Any, index: Any) -> Any:
     """Lists by indexes into every list, whose offsets the result has: one launch, no wait."""
-    nplike, content, n = lists._backend.nplike, lists._content, int(offsets[-1])
+    content, n = lists._content, int(offsets[-1])
+    out = room_for(content, n)
     if is_plain(content):
-        values = nplike.empty(n, dtype=content._data.dtype)
         call_as(
             _JAGGED, segmented_transform, offsets.data, n,
-            indexed_value, values, index, starts, stops, content._data, content.length,
+            indexed_value, out, index, starts, stops, content._data, content.length,
         )  # fmt: skip
-        content = NumpyArray(values, parameters=content._parameters, backend=lists._backend)
     else:
-        carry = nplike.empty(n, dtype=np.int64)
         call_as(
             _JAGGED, segmented_transform, offsets.data, n,
-            jagged_element, carry, n, offsets.data[:-1], offsets.data[1:], index, index.shape[0],
+            jagged_element, out, n, offsets.data[:-1], offsets.data[1:], index, index.shape[0],
             starts, stops, content.length,
         )  # fmt: skip
-        content = content._carry(Index64(carry, nplike=nplike), True)
-    return ListOffsetArray(offsets.to64(), content)
+    return ListOffsetArray(offsets.to64(), filled_with(content, out))
 
 
 def _masked(lists: Any, starts: Any, stops: Any, offsets: Any, mask: Any) -> Any:
@@ -244,9 +242,9 @@ def _masked(lists: Any, starts: Any, stops: Any, offsets: Any, mask: Any) -> Any
     whole = starts.data.ptr == offsets.data.data.ptr and type(lists) is ListOffsetArray
     whole = whole and starts.dtype == offsets.dtype and content.length >= n
     if whole and is_plain(content):
-        values = nplike.empty(kept, dtype=content._data.dtype)
+        values = room_for(content, kept)
         transform(kept_value, n, values, mask, ranks, content._data)
-        content = NumpyArray(values, parameters=content._parameters, backend=lists._backend)
+        content = filled_with(content, values)
     else:
         carry = nplike.empty(kept, dtype=np.int64)
         if whole:

@@ -138,16 +138,6 @@ STEP = 256
 
 
 @device_function
-def write_run(out, k, stop, value, step):
-    """Writes `value`, `value + step` and so on from `k` to below `stop`, as far as the next multiple of STEP."""
-    stop = min(stop, (k | (STEP - 1)) + 1)
-    while k < stop:
-        out[k] = value
-        value += step
-        k += 1
-
-
-@device_function
 def write_from(outoffsets, k, last, value):
     """Writes a number to all offsets from `k` to `last`, as far as the next multiple of STEP."""
     last = min(last, k | (STEP - 1))

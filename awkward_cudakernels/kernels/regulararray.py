@@ -2,11 +2,11 @@
 
 import math
 
-from primitives import op, store_int64, transform, upper_bound
+from primitives import device_function, op, store_int64, transform, upper_bound
 
 from .._registry import kernel
 from .listarray import binomial, largest_binomial, regular_at
-from .listoffsetarray import STEP, write_run
+from .listoffsetarray import STEP
 
 
 @op
@@ -135,6 +135,16 @@ def list_of_element(k, nextparents, size):
 def reduce_local_nextparents(nextparents, size, length):
     """The list of every element: one launch over elements."""
     transform(list_of_element, length * size, nextparents, size)
+
+
+@device_function
+def write_run(out, k, stop, value, step):
+    """Writes `value`, `value + step` and so on from `k` to below `stop`, as far as the next multiple of STEP."""
+    stop = min(stop, (k | (STEP - 1)) + 1)
+    while k < stop:
+        out[k] = value
+        value += step
+        k += 1
 
 
 @op
