@@ -196,9 +196,14 @@ def _array_layer() -> Iterator[Build]:
             segmented_transform(x, n, slices.store_local, out, mask, ranks)
             scan(n + 1, (combining.combinations_of_list, 2, 0, x, x, n), (combining.store_before, out))
             segmented_transform(out, n, combining.write_pair, out, out, out, 0, x, x)
+            scan(n + 1, (combining.number_of_pairs, x, x, n), (combining.store_before, out))
+            segmented_transform(out, n, combining.write_product, out, out, x, x)
             for values in "?bBhHiIlLfdFD":
                 y = _array(values)
                 segmented_transform(out, n, combining.write_values_of_pair, y, y, out, 0, x, x, y, n)
+                segmented_transform(
+                    out, n, combining.write_values_of_product, y, y, x, x, y, n, y, n
+                )
                 transform(slices.value_at, n, y, x, x, y, n, 0)
                 segmented_transform(x, n, slices.sliced_value, y, x, x, 0, 1, y, n)
         for kind in "?bBhHiIlLfdFD":

@@ -14,6 +14,7 @@ from typing import Any
 import awkward as ak
 import awkward._connect.numpy
 import awkward._slicing
+import awkward.operations.ak_cartesian
 import awkward.operations.ak_to_layout
 from awkward._errors import ErrorContext
 from awkward._nplikes.cupy import Cupy
@@ -68,6 +69,7 @@ def _replacements() -> Iterator[tuple[Any, str, Callable[[Any], Any]]]:
     for owner in (Content, ak.record.Record):
         yield owner, "to_list", surfacing.checked
     yield ErrorContext, "decorate_exception", surfacing.cause_of
+    yield awkward.operations.ak_cartesian, "_impl", combining.cartesian
     yield awkward.operations.ak_to_layout, "_impl", shortcuts.to_layout
     for asked in shortcuts.ASKED_OFTEN:
         if type(asked) is type(VirtualNDArray):

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+import awkward as ak
 import numpy as np
-from awkward._layout import maybe_posaxis
-from awkward.contents import ListOffsetArray, RecordArray
+from awkward._layout import HighLevelContext, maybe_posaxis
+from awkward._namedaxis import NAMED_AXIS_KEY
+from awkward.contents import (
+    IndexedArray,
+    IndexedOptionArray,
+    ListArray,
+    ListOffsetArray,
+    NumpyArray,
+    RecordArray,
+)
 from awkward.index import Index64
 
-from primitives import op, scan, segmented_transform
+from primitives import device_function, op, scan, segmented_transform
 
 from .._registry import call_as
 from ..kernels.listarray import combinations_of_list, pair_at, store_before
@@ -72,3 +82,114 @@ def listoffsetarray_combinations(original: Method) -> Method:
         )
 
     return _combinations
+
+
+@op
+def number_of_pairs(i, count, left, right, lists):
+    if i < lists:
+        count[0] = (left[i + 1] - left[i]) * (right[i + 1] - right[i])
+
+
+@device_function
+def sides_at(segment, local, left, right):
+    """The elements of two arrays of lists that a pair of their product has."""
+    size = right[segment + 1] - right[segment]
+    row = local // size
+    return left[segment] + row, right[segment] + local - row * size
+
+
+@op
+def write_product(segment, position, local, first, second, left, right):
+    at_left, at_right = sides_at(segment, local, left, right)
+    first[position] = at_left
+    second[position] = at_right
+
+
+@op
+def write_values_of_product(segment, position, local, first, second, left, right, x, n_x, y, n_y):
+    at_left, at_right = sides_at(segment, local, left, right)
+    copy_element(first, position, x, at_left, n_x)
+    copy_element(second, position, y, at_right, n_y)
+
+
+def cartesian(original: Method) -> Method:
+    """`ak.cartesian` of two arrays of lists, along these: in two launches and a wait for their number.
+
+    awkward broadcasts both to a dimension more and flattens that.
+    """
+
+    def _impl(
+        arrays: Any, axis: Any, nested: Any, parameters: Any, with_name: Any, highlevel: bool, behavior: Any, attrs: Any
+    ) -> Any:
+        values = list(arrays.values()) if isinstance(arrays, Mapping) else arrays
+        if (
+            len(values) == 2
+            and type(axis) is int
+            and axis == 1
+            and (nested is None or nested is False)
+            and all(isinstance(value, ak.Array) and _can_be_multiplied(value) for value in values)
+        ):
+            left, right = (value.layout for value in values)
+            if left.length == right.length and left._offsets[-1] > left._offsets[0]:  # else another form
+                with HighLevelContext(behavior=behavior, attrs=attrs) as context:
+                    for value in values:
+                        context.unwrap(value, allow_record=False, allow_unknown=False)
+                if with_name is not None:
+                    parameters = {**(parameters or {}), "__record__": with_name}
+                fields = list(arrays) if isinstance(arrays, Mapping) else None
+                return context.wrap(_product(left, right, fields, parameters), highlevel=highlevel)
+        return original(arrays, axis, nested, parameters, with_name, highlevel, behavior, attrs)
+
+    return _impl
+
+
+CARRIED_AS_ONE = (RecordArray, IndexedArray, IndexedOptionArray, ListOffsetArray, ListArray)
+"""Contents that have the same form after one carry as after several."""
+
+
+def _can_be_multiplied(array: Any) -> bool:
+    layout = array.layout
+    content: Any = getattr(layout, "_content", None)
+    return (
+        type(layout) is ListOffsetArray
+        and type(layout._backend.nplike) is CudaArrays
+        and not layout._parameters
+        and (type(content) in CARRIED_AS_ONE or (type(content) is NumpyArray and content._data.ndim == 1))
+        and is_on_device(layout._offsets._data)
+        and layout._offsets[0] >= 0
+        and layout._offsets[-1] <= layout._content.length
+        and not array.attrs.get(NAMED_AXIS_KEY)
+    )
+
+
+def _product(left: Any, right: Any, fields: Any, parameters: Any) -> Any:
+    backend, lists = left._backend, left.length
+    nplike = backend.nplike
+    left_offsets, right_offsets = left._offsets._data, right._offsets._data
+    contents = (left._content, right._content)
+    offsets = nplike.empty(lists + 1, dtype=np.int64)
+    name = "awkward_ListArray_broadcast_tooffsets"
+    count = (number_of_pairs, left_offsets, right_offsets, lists)
+    call_as(name, scan, lists + 1, count, (store_before, offsets))
+    nextoffsets = Index64(offsets, nplike=nplike)
+    length = int(nextoffsets[-1])
+    plain = all(map(is_plain, contents))
+    sides = [
+        nplike.empty(length, dtype=content._data.dtype if plain else np.int64) for content in contents
+    ]
+    write: tuple[Any, ...] = (write_product, *sides, left_offsets, right_offsets)
+    if plain:
+        values = [x for content in contents for x in (content._data, content.length)]
+        write = (write_values_of_product, *write[1:], *values)
+    call_as(name, segmented_transform, offsets, length, *write)
+    if plain:
+        made = [
+            NumpyArray(side, parameters=content._parameters, backend=backend)
+            for side, content in zip(sides, contents, strict=True)
+        ]
+    else:
+        made = [
+            content._carry(Index64(side, nplike=nplike), True)
+            for side, content in zip(sides, contents, strict=True)
+        ]
+    return ListOffsetArray(nextoffsets, RecordArray(made, fields, parameters=parameters, backend=backend))

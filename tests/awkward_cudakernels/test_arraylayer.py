@@ -525,6 +525,24 @@ def test_pairs(lists, fields, replacement):
     assert operations.problems(function, ak.Array(lists), backend="cuda") == []
 
 
+INDEXED = _lists(
+    ak.contents.IndexedArray(ak.index.Index64(np.array([3, 1, 2, 0, 6, 5, 4])), RECORDS), [0, 3, 3, 7]
+)
+
+
+@pytest.mark.parametrize("right", [*OF_NUMBERS[:4], INDEXED, *OF_OTHER_CONTENTS], ids=lambda x: "right")
+@pytest.mark.parametrize("left", [*OF_NUMBERS, INDEXED, *OF_OTHER_CONTENTS], ids=lambda x: "left")
+def test_products(left, right):
+    for function in (
+        lambda a, b: ak.cartesian([a, b], axis=1),
+        lambda a, b: ak.cartesian({"x": a, "y": b}, axis=1, with_name="Pair"),
+        lambda a, b: ak.cartesian([a, b], axis=1, parameters={"some": "thing"}),
+        lambda a, b: ak.cartesian([a, b], axis=1, nested=True),
+        lambda a, b: ak.cartesian([a, b, a], axis=1),
+    ):
+        assert operations.problems(function, ak.Array(left), ak.Array(right), backend="cuda") == []
+
+
 BIG = np.arange(10, dtype=np.uint64) + np.uint64(2**60 + 1)
 OF_BIG = {
     "elements": lambda a, lists, rows: a[[1, 2, -1]],
