@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import awkward as ak
 import numpy as np
@@ -26,6 +26,20 @@ __all__ = [
 ]
 
 
+class Step(NamedTuple):
+    """One of the calls that an operation is made of, for awkward computes each before the next.
+
+    Attributes:
+        uses: which of the arguments, and after them of the results of the steps before, it takes.
+        function: the call.
+        reads: as of an `Operation`.
+    """
+
+    uses: tuple[int, ...]
+    function: Callable[..., Any]
+    reads: Callable[[Any], int] | None = None
+
+
 @dataclass(frozen=True)
 class Operation:
     """A function of arrays of a `Sample`.
@@ -36,8 +50,8 @@ class Operation:
         function: what is timed.
         core: whether it is one of those whose first calls ``cold`` adds up.
         bound: whether a good implementation is bound by bandwidth at many lists.
-        reads: bytes of input that must be read, of a sample's lists and of their elements; by
-            default all buffers of the inputs.
+        reads: bytes that must be read, of the first argument's layout; by default all buffers of the arguments.
+        steps: what it is made of, if that is several calls.
     """
 
     name: str
@@ -45,7 +59,8 @@ class Operation:
     function: Callable[..., Any]
     core: bool = False
     bound: bool = False
-    reads: Callable[[int, int], int] | None = None
+    reads: Callable[[Any], int] | None = None
+    steps: tuple[Step, ...] = ()
 
 
 def _core(name: str, inputs: str, function: Callable[..., Any], **more: Any) -> Operation:
@@ -56,51 +71,131 @@ def _more(name: str, inputs: str, function: Callable[..., Any], **more: Any) -> 
     return Operation(name, tuple(inputs.split()), function, **more)
 
 
-def _firsts_read(lists: int, elements: int) -> int:
-    return 16 * lists  # an offset and an element of each
+def _nothing(layout: Any) -> int:
+    return 0
 
 
-def _only_offsets(lists: int, elements: int) -> int:
-    return 8 * lists
+def _offsets(layout: Any) -> int:
+    return int(layout.offsets.data.nbytes)
 
 
-def _only_content(lists: int, elements: int) -> int:
-    return 8 * elements
+def _content(layout: Any) -> int:
+    return int(layout.content.data.nbytes)
+
+
+def _contents_of_two(layout: Any) -> int:
+    return 2 * _content(layout)
+
+
+def _mask_and_offsets(layout: Any) -> int:
+    return layout.length + _offsets(layout)
+
+
+SECTOR = 32
+"""Bytes that a GPU reads together."""
+
+
+def _one_of_each(elements: slice) -> Callable[[Any], int]:
+    """Offsets, and the sectors of memory that have one element of every list, which is not empty."""
+
+    def reads(layout: Any) -> int:
+        data = layout.content.data
+        sectors = (layout.offsets.data[elements] - elements.start) * data.itemsize // SECTOR
+        return _offsets(layout) + SECTOR * (1 + int((sectors[1:] != sectors[:-1]).sum()))
+
+    return reads
+
+
+_FIRST, _LAST = slice(0, -1), slice(1, None)
+
+
+def _packed(lists: Any) -> int:
+    """Starts, stops and the elements in between."""
+    starts, stops = lists.starts.data, lists.stops.data
+    return int(starts.nbytes + stops.nbytes + (stops - starts).sum() * lists.content.data.itemsize)
+
+
+def _above(a: Any) -> Any:
+    return a > 20
+
+
+_ABOVE = Step((0,), _above, _content)
 
 
 OPERATIONS = (
     # Slices
-    _core("a[:, 0]", "d", lambda a: a[:, 0], bound=True, reads=_firsts_read),
+    _core("a[:, 0]", "d", lambda a: a[:, 0], bound=True, reads=_one_of_each(_FIRST)),
     _core("a[:, :2]", "a", lambda a: a[:, :2], bound=True),
-    _core("a[a > 20]", "a", lambda a: a[a > 20], bound=True),
-    _core("a[events]", "a selection", lambda a, events: a[events], bound=True),
+    _core("a[a > 20]", "a", lambda a: a[a > 20], bound=True, steps=(_ABOVE, Step((0, 1), lambda a, m: a[m]))),
+    _core("a[events]", "a selection", lambda a, events: a[events], bound=True, reads=_mask_and_offsets),
     _core("a[argmax]", "a best", lambda a, best: a[best]),
-    _more("a[:, -1]", "d", lambda a: a[:, -1], bound=True, reads=_firsts_read),
+    _more("a[:, -1]", "d", lambda a: a[:, -1], bound=True, reads=_one_of_each(_LAST)),
     _more("a[:, 1:]", "a", lambda a: a[:, 1:], bound=True),
     _more("a[:, ::-1]", "a", lambda a: a[:, ::-1], bound=True),
     _more("a[argsort]", "a order", lambda a, order: a[order]),
-    _more("a[ak.num(a) == 2]", "a", lambda a: a[ak.num(a, axis=1) == 2], bound=True),
-    _more("records[records.x > 20]", "records", lambda r: r[r.x > 20], bound=True),
+    _more(
+        "a[ak.num(a) == 2]",
+        "a",
+        lambda a: a[ak.num(a, axis=1) == 2],
+        bound=True,
+        steps=(
+            Step((0,), lambda a: ak.num(a, axis=1), _offsets),
+            Step((1,), lambda n: n == 2),
+            Step((0, 2), lambda a, m: a[m], _mask_and_offsets),
+        ),
+    ),
+    _more(
+        "records[records.x > 20]",
+        "records",
+        lambda r: r[r.x > 20],
+        bound=True,
+        steps=(
+            Step((0,), lambda r: r.x, _nothing),
+            Step((1,), _above, _content),
+            Step((0, 2), lambda r, m: r[m]),
+        ),
+    ),
     _more("records.x", "records", lambda r: r.x),
     # Element by element
-    _core("a + b", "a b", lambda a, b: a + b, bound=True),
-    _more("a * 2", "a", lambda a: a * 2, bound=True, reads=_only_content),
-    _more("np.sqrt(a)", "a", lambda a: np.sqrt(a), bound=True, reads=_only_content),
-    _more("a > 20", "a", lambda a: a > 20, bound=True, reads=_only_content),
+    _core("a + b", "a b", lambda a, b: a + b, bound=True, reads=_contents_of_two),
+    _more("a * 2", "a", lambda a: a * 2, bound=True, reads=_content),
+    _more("np.sqrt(a)", "a", lambda a: np.sqrt(a), bound=True, reads=_content),
+    _more("a > 20", "a", lambda a: a > 20, bound=True, reads=_content),
     _more("weights * a", "weights a", lambda w, a: w * a, bound=True),
-    _more("np.maximum(a, b)", "a b", lambda a, b: np.maximum(a, b), bound=True),
-    _more("ak.where(a > b, a, b)", "a b", lambda a, b: ak.where(a > b, a, b), bound=True),
-    _more("ak.ones_like", "a", lambda a: ak.ones_like(a), reads=lambda n, m: 0),
-    _more("ak.values_astype float32", "a", lambda a: ak.values_astype(a, np.float32), bound=True, reads=_only_content),
+    _more("np.maximum(a, b)", "a b", lambda a, b: np.maximum(a, b), bound=True, reads=_contents_of_two),
+    _more(
+        "ak.where(a > b, a, b)",
+        "a b",
+        lambda a, b: ak.where(a > b, a, b),
+        bound=True,
+        steps=(
+            Step((0, 1), lambda a, b: a > b, _contents_of_two),
+            Step((0, 1, 2), lambda a, b, m: ak.where(m, a, b), lambda a: _contents_of_two(a) + a.content.length),
+        ),
+    ),
+    _more("ak.ones_like", "a", lambda a: ak.ones_like(a), reads=_nothing),
+    _more("ak.values_astype float32", "a", lambda a: ak.values_astype(a, np.float32), bound=True, reads=_content),
     _more("ak.broadcast_arrays", "weights a", lambda w, a: ak.broadcast_arrays(w, a), bound=True),
     # Reducers
     _core("ak.sum axis=1", "a", lambda a: ak.sum(a, axis=1), bound=True),
     _core("ak.max axis=1", "a", lambda a: ak.max(a, axis=1), bound=True),
     _more("ak.min axis=1", "a", lambda a: ak.min(a, axis=1), bound=True),
     _more("ak.prod axis=1", "a", lambda a: ak.prod(a, axis=1), bound=True),
-    _more("ak.count axis=1", "a", lambda a: ak.count(a, axis=1), bound=True, reads=_only_offsets),
-    _core("ak.any(a > 20) axis=1", "a", lambda a: ak.any(a > 20, axis=1), bound=True),
-    _more("ak.all(a > 20) axis=1", "a", lambda a: ak.all(a > 20, axis=1), bound=True),
+    _more("ak.count axis=1", "a", lambda a: ak.count(a, axis=1), bound=True, reads=_offsets),
+    _core(
+        "ak.any(a > 20) axis=1",
+        "a",
+        lambda a: ak.any(a > 20, axis=1),
+        bound=True,
+        steps=(_ABOVE, Step((1,), lambda m: ak.any(m, axis=1))),
+    ),
+    _more(
+        "ak.all(a > 20) axis=1",
+        "a",
+        lambda a: ak.all(a > 20, axis=1),
+        bound=True,
+        steps=(_ABOVE, Step((1,), lambda m: ak.all(m, axis=1))),
+    ),
     _core(
         "ak.argmax axis=1 keepdims",
         "a",
@@ -114,7 +209,7 @@ OPERATIONS = (
     _core("ak.sum masked axis=1", "masked", lambda m: ak.sum(m, axis=1), bound=True),
     _core("ak.sum axis=0", "a", lambda a: ak.sum(a, axis=0)),
     _core("ak.argmax axis=0", "a", lambda a: ak.argmax(a, axis=0)),
-    _core("ak.sum axis=None", "a", lambda a: ak.sum(a, axis=None), bound=True, reads=_only_content),
+    _core("ak.sum axis=None", "a", lambda a: ak.sum(a, axis=None), bound=True, reads=_content),
     # Combining and sorting
     _core("ak.combinations 2", "a", lambda a: ak.combinations(a, 2, axis=1), bound=True),
     _core("ak.cartesian", "a c", lambda a, c: ak.cartesian([a, c], axis=1), bound=True),
@@ -133,24 +228,43 @@ OPERATIONS = (
         "a",
         lambda a: ak.fill_none(ak.pad_none(a, 3, axis=1, clip=True), 0.0, axis=None),
         bound=True,
+        steps=(
+            Step((0,), lambda a: ak.pad_none(a, 3, axis=1, clip=True), _offsets),
+            Step((1,), lambda p: ak.fill_none(p, 0.0, axis=None)),
+        ),
     ),
-    _core("ak.mask(a, a > 20)", "a", lambda a: ak.mask(a, a > 20), bound=True, reads=_only_content),
+    _core(
+        "ak.mask(a, a > 20)",
+        "a",
+        lambda a: ak.mask(a, a > 20),
+        bound=True,
+        steps=(_ABOVE, Step((0, 1), lambda a, m: ak.mask(a, m), _nothing)),
+    ),
     _core("ak.drop_none masked", "masked", lambda m: ak.drop_none(m, axis=1), bound=True),
     _core("ak.is_none masked", "masked", lambda m: ak.is_none(m, axis=1)),
     _more("ak.fill_none masked", "masked", lambda m: ak.fill_none(m, 0.0, axis=None), bound=True),
-    _core("ak.firsts", "a", lambda a: ak.firsts(a, axis=1), bound=True, reads=_firsts_read),
+    _core("ak.firsts", "a", lambda a: ak.firsts(a, axis=1), bound=True, reads=_offsets),
     _more("ak.singletons", "firsts", lambda f: ak.singletons(f, axis=0), bound=True),
     # Structure
-    _core("ak.num", "a", lambda a: ak.num(a, axis=1), bound=True, reads=_only_offsets),
+    _core("ak.num", "a", lambda a: ak.num(a, axis=1), bound=True, reads=_offsets),
     _core("ak.flatten", "a", lambda a: ak.flatten(a, axis=1)),
     _core("ak.unflatten", "flat lengths", lambda f, n: ak.unflatten(f, n, axis=0)),
     _core("ak.concatenate axis=1", "a c", lambda a, c: ak.concatenate([a, c], axis=1), bound=True),
     _more("ak.concatenate axis=0", "a c", lambda a, c: ak.concatenate([a, c], axis=0), bound=True),
     _core("ak.zip", "a b", lambda a, b: ak.zip({"x": a, "y": b})),
     _core(
-        "ak.local_index", "a", lambda a: ak.local_index(a, axis=1), bound=True, reads=_only_offsets
+        "ak.local_index", "a", lambda a: ak.local_index(a, axis=1), bound=True, reads=_offsets
     ),
-    _more("ak.to_packed a[events]", "a selection", lambda a, e: ak.to_packed(a[e]), bound=True),
+    _more(
+        "ak.to_packed a[events]",
+        "a selection",
+        lambda a, e: ak.to_packed(a[e]),
+        bound=True,
+        steps=(
+            Step((0, 1), lambda a, e: a[e], _mask_and_offsets),
+            Step((2,), lambda lists: ak.to_packed(lists), _packed),
+        ),
+    ),
     _more("ak.run_lengths", "sorted_integers", lambda i: ak.run_lengths(i), bound=True),
     _more("ak.from_regular", "regular", lambda r: ak.from_regular(r, axis=1)),
     _more("ak.to_regular", "threes", lambda t: ak.to_regular(t, axis=1)),
@@ -210,7 +324,7 @@ def measure(side: sides.Side, row: str, sample: Sample, seconds: float) -> dict[
     result = side.wall(call, seconds)
     if operation.bound and side.name == "ours":
         result["queued_ms"] = timing.per_call_us(call, side.wait, side.finish, seconds) / 1e3
-        result["bytes"] = must_move(operation, arguments, operation.function(*arguments))
+        result["bytes"] = must_move(operation, arguments)
     return result
 
 
@@ -237,22 +351,22 @@ def _buffers(values: Iterable[ak.Array]) -> dict[int, int]:
     return found
 
 
-def must_move(operation: Operation, arguments: list[Any], result: Any) -> int:
-    """Bytes of the inputs that must be read, and of the result's buffers that are not the inputs'."""
-    inputs = _buffers(_arrays(arguments))
-    if operation.reads is None:
-        read = sum(inputs.values())
-    else:
-        layout = arguments[0].layout
-        elements = layout.content.length if hasattr(layout, "content") else layout.length
-        read = operation.reads(layout.length, elements)
-    outputs = _buffers(_arrays(result))
-    written = sum(
-        size
-        for address, size in outputs.items()
-        if not any(start <= address < start + max(nbytes, 1) for start, nbytes in inputs.items())
-    )
-    return read + written
+def must_move(operation: Operation, arguments: list[Any]) -> int:
+    """Bytes of the arguments that must be read, and of the result's buffers that are not theirs, of every step."""
+    values = list(arguments)
+    steps = operation.steps or (Step(tuple(range(len(values))), operation.function, operation.reads),)
+    total = 0
+    for step in steps:
+        used = [values[number] for number in step.uses]
+        values.append(step.function(*used))
+        inputs = _buffers(_arrays(used))
+        total += sum(inputs.values()) if step.reads is None else step.reads(used[0].layout)
+        total += sum(
+            size
+            for address, size in _buffers(_arrays(values[-1])).items()
+            if not any(start <= address < start + max(nbytes, 1) for start, nbytes in inputs.items())
+        )
+    return total
 
 
 # -- comparing -----------------------------------------------------------------------------------

@@ -335,7 +335,8 @@ def bandwidth(rows: Rows) -> Table | None:
     if not table.rows:
         return None
     table.notes.append(
-        "What must move: the inputs that matter, read once, and the new buffers of the result."
+        "What must move: the inputs that matter, read once, and the new buffers of the result; of an operation "
+        "that is made of several, of each, for awkward computes one before the next."
     )
     table.notes.append(
         "Queued: per call, when calls follow one another and only the last is waited for: where the "

@@ -475,9 +475,12 @@ def test_operations_run_and_bytes_are_counted(operation):
     sample = Sample(20)
     arguments = [sample.get(name) for name in operation.inputs]
     result = operation.function(*arguments)
-    moved = operations.must_move(operation, arguments, result)
-    assert moved > 0 or not operation.bound
+    assert operations.must_move(operation, arguments) > 0 or not operation.bound
     assert operations.difference(result, result) is None
+    values = list(arguments)
+    for step in operation.steps:
+        values.append(step.function(*(values[number] for number in step.uses)))
+    assert not operation.steps or operations.difference(values[-1], result) is None
 
 
 def test_operations_are_as_many_as_said():
@@ -493,12 +496,17 @@ def test_bytes_of_some_operations():
     def moved(name):
         operation = by_name[name]
         arguments = [sample.get(name) for name in operation.inputs]
-        return operations.must_move(operation, arguments, operation.function(*arguments))
+        return operations.must_move(operation, arguments)
 
     elements = len(sample.content)
     assert moved("ak.sum axis=1") == 8 * elements + 8 * 101 + 8 * 100
     assert moved("a * 2") - 16 * elements in (0, 8 * 101)  # offsets may be shared
-    assert moved("ak.num") == 16 * 100
+    assert moved("ak.num") == 8 * 101 + 8 * 100
+    selected = int(np.sum(sample.content > 20))
+    assert moved("a[a > 20]") == 18 * elements + 8 * selected + 2 * 8 * 101
+    assert moved("ak.any(a > 20) axis=1") == 10 * elements + 8 * 101 + 100
+    firsts = np.asarray(sample.d.layout.offsets[:-1])
+    assert moved("a[:, 0]") == 8 * 101 + 32 * len(np.unique(firsts // 4)) + 8 * 100
 
 
 @pytest.mark.parametrize(
