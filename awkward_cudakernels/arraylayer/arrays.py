@@ -97,7 +97,9 @@ def nearest(j, n):
 @device_function
 def copy_element(out, i, x, j, n):
     """``out[i] = x[j]``, with a place as of `nearest`; 0 of an array that has no elements."""
-    if n > 0:  # not an expression: with a number in it, uint64 would become float64
+    if np.uint64(j) < np.uint64(n):  # not an expression: with a number in it, uint64 would become float64
+        out[i] = x[j]  # nearly always: one comparison
+    elif n > 0:
         out[i] = x[nearest(j, n)]
     else:
         out[i] = 0

@@ -34,13 +34,24 @@ def write_pair(segment, position, local, left, right, offsets, replacement, star
     right[position] = second
 
 
+@device_function
+def copy_pair(left, right, i, x, j, n_x, y, k, n_y):
+    """``left[i] = x[j]`` and ``right[i] = y[k]``, both read before either is written: a GPU waits for both at once."""
+    if np.uint64(j) < np.uint64(n_x) and np.uint64(k) < np.uint64(n_y):
+        first, second = x[j], y[k]
+        left[i] = first
+        right[i] = second
+    else:
+        copy_element(left, i, x, j, n_x)
+        copy_element(right, i, y, k, n_y)
+
+
 @op
 def write_values_of_pair(
     segment, position, local, left, right, offsets, replacement, starts, stops, x, contentlength
 ):
     first, second = pair_at(position, segment, offsets, replacement, starts, stops)
-    copy_element(left, position, x, first, contentlength)
-    copy_element(right, position, x, second, contentlength)
+    copy_pair(left, right, position, x, first, contentlength, x, second, contentlength)
 
 
 def listoffsetarray_combinations(original: Method) -> Method:
@@ -108,8 +119,7 @@ def write_product(segment, position, local, first, second, left, right):
 @op
 def write_values_of_product(segment, position, local, first, second, left, right, x, n_x, y, n_y):
     at_left, at_right = sides_at(segment, local, left, right)
-    copy_element(first, position, x, at_left, n_x)
-    copy_element(second, position, y, at_right, n_y)
+    copy_pair(first, second, position, x, at_left, n_x, y, at_right, n_y)
 
 
 def cartesian(original: Method) -> Method:

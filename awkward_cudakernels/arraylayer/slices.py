@@ -26,7 +26,7 @@ from ..kernels.listarray import (
     jagged_element,
     rank_dtype,
     regular_at,
-    slice_bound,
+    slice_first,
     sliced_element,
     sliced_length,
 )
@@ -154,7 +154,7 @@ def value_at(i, out, starts, stops, x, contentlength, at):
 
 @op
 def sliced_value(segment, position, local, out, starts, stops, start, step, x, contentlength):
-    first = slice_bound(start, stops[segment] - starts[segment], step, step > 0)
+    first = slice_first(stops[segment] - starts[segment], start, step)
     copy_element(out, position, x, starts[segment] + first + local * step, contentlength)
 
 

@@ -153,6 +153,15 @@ def slice_bound(at, length, step, none_is_low):
 
 
 @device_function
+def slice_first(length, start, step):
+    """Where a slice starts that has elements."""
+    if start == SLICE_NONE:
+        return 0 if step > 0 else length - 1
+    at = start + length if start < 0 else start
+    return max(at, 0) if step > 0 else min(at, length - 1)
+
+
+@device_function
 def slice_length(length, start, stop, step):
     first = slice_bound(start, length, step, step > 0)
     last = slice_bound(stop, length, step, step < 0)
@@ -168,7 +177,7 @@ def sliced_length(i, count, fromstarts, fromstops, start, stop, step):
 
 @op
 def sliced_element(segment, position, local, tocarry, fromstarts, fromstops, start, step):
-    first = slice_bound(start, fromstops[segment] - fromstarts[segment], step, step > 0)
+    first = slice_first(fromstops[segment] - fromstarts[segment], start, step)
     tocarry[position] = fromstarts[segment] + first + local * step
 
 
@@ -647,7 +656,10 @@ def largest_binomial(rank, k, high):
     if k == 1:
         return rank
     if k == 2:
-        m = np.int64((1.0 + math.sqrt(1.0 + 8.0 * rank)) / 2.0)
+        if rank < 1 << 20:  # exact so far, and faster
+            m = np.int64((np.float32(1) + math.sqrt(np.float32(1 + 8 * rank))) / np.float32(2))
+        else:
+            m = np.int64((1.0 + math.sqrt(1.0 + 8.0 * rank)) / 2.0)
         if m * (m - 1) // 2 > rank:
             m -= 1
         elif m * (m + 1) // 2 <= rank:
