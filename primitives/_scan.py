@@ -9,10 +9,12 @@ import numpy as np
 from ._check import INTEGERS, array_argument, length_argument
 from ._op import Op, device_function, op
 from ._run import run
-from ._template import Slot, Template
+from ._template import SHARING_BLOCKS, Slot, Template
 from ._transform import transform
 
-_TILE = 4096  # indexes per block, as in device/scan.cuh
+_TILE = 5120  # values that a block takes, as in device/scan.cuh
+_FLAGS = 4096  # flags that it takes
+_ROUNDS = 8  # and how many times as many at most
 
 PARAMETERS = (("n", "int64"), ("total", "T*"), ("state", "uint64"), ("capacity", "int64"))
 """Of the templates that give every index a value: what they take."""
@@ -152,7 +154,11 @@ def scan(
         total = array_argument("total", total, dtypes=TOTALS[dtype], size=1)
     elif n == 0:
         return
-    tiles = max(1, (n + _TILE - 1) // _TILE)
+    if dtype == "flag":
+        tiles = (n + _FLAGS - 1) // _FLAGS
+        tiles = max(1, min(tiles, SHARING_BLOCKS), (tiles + _ROUNDS - 1) // _ROUNDS)
+    else:
+        tiles = max(1, (n + _TILE - 1) // _TILE)
     run(_SCAN, variant, n, tiles, (n, total, 0, tiles), (value, emit))
 
 

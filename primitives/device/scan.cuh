@@ -8,17 +8,18 @@
 // 62 bits; a value and its status are then one load. Otherwise T sums[capacity], prefixes[capacity] and
 // unsigned flags[capacity], kept in order by fences.
 //
-// FLAGS: a value that is not 0 is 1. A warp's values at 32 indexes are then the bits of one word, which takes
-// neither shared memory nor shuffles to scan, so that more blocks fit.
-#define ITEMS 16
-#define BLOCKS (FLAGS ? 8 : 4)
+// FLAGS: a value that is not 0 is 1. A warp's values at 32 indexes are then the bits of one word, of which a
+// block can keep many: it takes up to ROUNDS times as many indexes, as the grid says.
+#define ITEMS (FLAGS ? 16 : 20)
+#define BLOCKS (FLAGS ? 6 : 3)
 #define WARPS 8
 #define SCAN_TILE (WARPS * 32 * ITEMS)
+#define ROUNDS (FLAGS ? 8 : 1)
 // One element of every ITEMS + 1 is left out, so that lanes which read ITEMS apart meet different banks.
 #define PADDED(i) ((i) + (i) / ITEMS)
 #define WARP_ROOM PADDED(32 * ITEMS)
 // Words of predecessors that a lane loads together, where a word tells all.
-#define LOOKS (PACKED && !FLAGS ? 8 : 1)
+#define LOOKS (PACKED ? 8 : 1)
 #define PARTIAL 1u   // the sum of the tile is known
 #define COMPLETE 2u  // the combination of all tiles up to it is known
 
@@ -64,6 +65,20 @@ struct Status {
 #endif
 };
 
+// What the second op gets: for a flag, from the word that it is in; for a value, from where the warp keeps sums.
+#define EMIT_FLAG(k)                                                                        \
+  {                                                                                         \
+    const uint2 seen = words[round * ITEMS + (k)];                                          \
+    const T before = start + (int)(seen.y + __popc(seen.x & ((1u << lane) - 1)));           \
+    report(word, base, op1(from + (k) * 32, before, before + (seen.x >> lane & 1) PASS1));  \
+  }
+#define EMIT(k)                                                                             \
+  {                                                                                         \
+    const int at = (k) * 32 + lane;                                                         \
+    const T from = at > 0 ? own_values[PADDED(at - 1)] : of_warp;                           \
+    report(word, base, op1(first + (k) * 32, from, own_values[PADDED(at)] PASS1));          \
+  }
+
 extern "C" __global__ void __launch_bounds__(256, BLOCKS)
 kernel(unsigned long long* word, unsigned long long base, long long n, T* total, unsigned* state,
        long long capacity DECLARE0 DECLARE1) {
@@ -71,7 +86,9 @@ kernel(unsigned long long* word, unsigned long long base, long long n, T* total,
   __shared__ unsigned shared_tile;
   __shared__ T warp_sums[WARPS];
   __shared__ T shared_prefix;
-#if !FLAGS
+#if FLAGS
+  __shared__ uint2 shared_words[WARPS * ITEMS * ROUNDS];  // 32 values, and the sum of those before in the warp
+#else
   __shared__ T shared_values[WARPS * WARP_ROOM];
 #endif
   __shared__ bool shared_last;
@@ -82,36 +99,75 @@ kernel(unsigned long long* word, unsigned long long base, long long n, T* total,
   __syncthreads();
   const int64 tile = shared_tile;
 
-  // Each warp scans 32 * ITEMS consecutive indexes. Lanes take them in turns, 32 at a time, to load and
-  // to emit, and ITEMS consecutive ones to scan; in between they pass through shared memory. All values
-  // come first, and their errors last, so that the loads of all of them can be under way together.
-  const int64 first = tile * SCAN_TILE + warp * 32 * ITEMS + lane;
-  int64 error = 0;
+  // Each warp scans consecutive indexes, 32 * ITEMS in a round. Lanes take them in turns, 32 at a time, to load
+  // and to emit. Values come first, and their errors last: so the loads of many of them are under way together.
 #if FLAGS
-  unsigned flags[ITEMS];
-  int set = 0;
-#else
-  T* own_values = shared_values + warp * WARP_ROOM;
-#endif
+  const int rounds = (int)((n + gridDim.x * (int64)SCAN_TILE - 1) / (gridDim.x * (int64)SCAN_TILE));
+  uint2* words = shared_words + warp * ITEMS * ROUNDS;
+  const int64 first = (tile * WARPS + warp) * rounds * (32 * ITEMS) + lane;
+  T running = 0;
+  for (int round = 0; round < rounds; round++) {
+    const int64 from = first + round * (32 * ITEMS);
+    unsigned set = 0;  // a bit for each of the lane's values
+    bool again = from - lane + 32 * ITEMS > n;
+    if (!again) {
 #pragma unroll
-  for (int k = 0; k < ITEMS; k++) {
-    const int64 i = first + k * 32;
-    T own = (T)(IDENTITY);
-    if (i < n) {
-      const int64 packed = op0(i, &own PASS0);
-      if (packed && !error) error = packed;  // indexes of a thread ascend: the first is the lowest
+      for (int k = 0; k < ITEMS; k++) {
+        T own = 0;
+        again |= op0(from + k * 32, &own PASS0) != 0;
+        set |= (unsigned)(own != 0) << k;
+      }
     }
-#if FLAGS
-    flags[k] = __ballot_sync(FULL, own != 0);
-    set += __popc(flags[k]);
-#else
-    own_values[PADDED(k * 32 + lane)] = own;
-#endif
+    if (again) {  // the last ones, and where there is an error
+      int64 error = 0;
+      set = 0;
+#pragma unroll 1
+      for (int k = 0; k < ITEMS && from + k * 32 < n && !error; k++) {
+        T own = 0;
+        error = op0(from + k * 32, &own PASS0);
+        set |= (unsigned)(own != 0) << k;
+      }
+      report(word, base, error);
+    }
+    __syncwarp();
+    unsigned bits = 0;
+#pragma unroll
+    for (int k = 0; k < ITEMS; k++) {
+      const unsigned ballot = __ballot_sync(FULL, set >> k & 1);
+      if (lane == k) bits = ballot;
+    }
+    int sum = __popc(bits);  // 0 from lane ITEMS on
+#pragma unroll
+    for (int d = 1; d < ITEMS; d *= 2) {
+      const int other = __shfl_up_sync(FULL, sum, d);
+      if (lane >= d) sum += other;
+    }
+    if (lane < ITEMS) words[round * ITEMS + lane] = make_uint2(bits, (unsigned)running + sum - __popc(bits));
+    running += __shfl_sync(FULL, sum, ITEMS - 1);
   }
-  report(word, base, error);
-#if FLAGS
-  T running = set;
 #else
+  const int64 first = tile * SCAN_TILE + warp * 32 * ITEMS + lane;
+  const bool whole = first - lane + 32 * ITEMS <= n;
+  T* own_values = shared_values + warp * WARP_ROOM;
+  bool again = !whole;
+  if (whole) {
+#pragma unroll
+    for (int k = 0; k < ITEMS; k++) {
+      T own = (T)(IDENTITY);
+      again |= op0(first + k * 32, &own PASS0) != 0;
+      own_values[PADDED(k * 32 + lane)] = own;
+    }
+  }
+  if (again) {  // the last ones, and where there is an error
+    int64 error = 0;
+#pragma unroll 1
+    for (int k = 0; k < ITEMS; k++) {
+      T own = (T)(IDENTITY);
+      if (first + k * 32 < n && !error) error = op0(first + k * 32, &own PASS0);
+      own_values[PADDED(k * 32 + lane)] = own;
+    }
+    report(word, base, error);
+  }
   __syncwarp();
 
   T value[ITEMS];
@@ -173,21 +229,26 @@ kernel(unsigned long long* word, unsigned long long base, long long n, T* total,
   // This block looks at no other any more; what comes of that is only needed at the end.
   bool last = false;
   if (threadIdx.x == 0) {
-    __threadfence();
-    last = atomicAdd(state + 1, 1u) == gridDim.x - 1;
+    // A release: what this block has told others is cleared after it was told. A fence would empty the cache.
+    unsigned finished;
+    asm volatile("atom.add.release.gpu.global.u32 %0, [%1], 1;" : "=r"(finished) : "l"(state + 1) : "memory");
+    last = finished == gridDim.x - 1;
+    if (last) __threadfence();
   }
 
   T start = shared_prefix;
   for (int w = 0; w < warp; w++) start = combine(start, warp_sums[w]);
 #if FLAGS
+  for (int round = 0; round < rounds; round++) {
+    const int64 from = first + round * (32 * ITEMS);
+    const bool whole = from - lane + 32 * ITEMS <= n;
+    if (whole) {
 #pragma unroll
-  for (int k = 0; k < ITEMS; k++) {
-    const int64 i = first + k * 32;
-    if (i < n) {
-      const T from = start + __popc(flags[k] & ((1u << lane) - 1));
-      report(word, base, op1(i, from, from + (flags[k] >> lane & 1) PASS1));
+      for (int k = 0; k < ITEMS; k++) EMIT_FLAG(k)
+    } else {
+#pragma unroll 1
+      for (int k = 0; k < ITEMS && from + k * 32 < n; k++) EMIT_FLAG(k)
     }
-    start += __popc(flags[k]);
   }
 #else
   start = combine(start, before);
@@ -196,20 +257,15 @@ kernel(unsigned long long* word, unsigned long long base, long long n, T* total,
     start = combine(start, value[k]);
     own_values[PADDED(lane * ITEMS + k)] = start;
   }
+  T of_warp = shared_prefix;
+  for (int w = 0; w < warp; w++) of_warp = combine(of_warp, warp_sums[w]);
   __syncwarp();
+  if (whole) {
 #pragma unroll
-  for (int k = 0; k < ITEMS; k++) {
-    const int64 i = first + k * 32;
-    if (i < n) {
-      const int at = k * 32 + lane;
-      T from;
-      if (at > 0) from = own_values[PADDED(at - 1)];
-      else {
-        from = shared_prefix;
-        for (int w = 0; w < warp; w++) from = combine(from, warp_sums[w]);
-      }
-      report(word, base, op1(i, from, own_values[PADDED(at)] PASS1));
-    }
+    for (int k = 0; k < ITEMS; k++) EMIT(k)
+  } else {
+#pragma unroll 1
+    for (int k = 0; k < ITEMS && first + k * 32 < n; k++) EMIT(k)
   }
 #endif
 
