@@ -49,84 +49,99 @@ __device__ __forceinline__ int64 warp_upper_bound(const OFFSET* a, int64 n, int6
   return low;
 }
 
-// Which segment each of TILE consecutive elements belongs to, kept in shared memory by a block of 256.
+// Which segment each of TILE consecutive elements belongs to, kept in shared memory by a block of 256, for
+// one tile after the other.
 //
-// One bit marks every element that a segment starts at; the number of bits up to an element is then the
-// ordinal of its segment among those that are not empty, and a table leads from ordinals to segments.
+// One bit marks every element that a segment starts at, and a table has that segment's number, counted from
+// the first one of the tile. An element's segment is that of the last mark up to it.
 template <int TILE>
 struct TileSegments {
-  static constexpr int WORDS = TILE / 32, LANE_WORDS = WORDS / 32;
-  int64 bounds[2];  // the first and the last segment of the tile
+  static constexpr int WORDS = TILE / 32, LANE_WORDS = WORDS / 32, MOST = 1 << 16;
+  int64 next;    // the segment that the next tile counts from
+  int64 first;   // the one that this tile does
+  int64 head;    // how many elements of the tile's first segment lie before the tile
+  bool many;     // more than MOST segments, most of them empty, are not in the table
   unsigned bits[WORDS];
-  int before[WORDS];  // segments that start in the words before
-  unsigned short table[TILE];
+  short latest[WORDS];          // the last mark before a word
+  unsigned short marked[TILE];  // the segment that starts at an element
+
+  // Before the first tile, and after one with too many segments.
+  template <typename OFFSET>
+  __device__ __forceinline__ void start(const OFFSET* offsets, int64 segments, int64 begin) {
+    if (threadIdx.x < 32) {
+      // Clamped: offsets that are not sorted give nonsense, but nothing outside the buffers.
+      const int64 bound = warp_upper_bound(offsets, segments + 1, begin);
+      if (threadIdx.x == 0) next = bound < 1 ? 0 : min(bound, segments) - 1;
+      __syncwarp();
+    }
+  }
 
   // For the elements at positions begin to end - 1, which the offsets must cover.
   template <typename OFFSET>
   __device__ __forceinline__ void build(const OFFSET* offsets, int64 segments, int64 begin, int64 end) {
-    const int warp = threadIdx.x >> 5;
-    if (warp < 2) {
-      // Clamped: offsets that are not sorted give nonsense, but nothing outside the buffers.
-      const int64 bound = warp_upper_bound(offsets, segments + 1, warp ? end - 1 : begin);
-      if ((threadIdx.x & 31) == 0) bounds[warp] = bound < 1 ? 0 : min(bound, segments) - 1;
-    } else {
-      for (int w = threadIdx.x - 64; w < WORDS; w += 192) bits[w] = 0;
+    for (int w = threadIdx.x; w < WORDS; w += 256) bits[w] = w == 0;
+    if (threadIdx.x == 0) {
+      first = next;
+      head = marked[0] = 0;
+      many = false;
     }
     __syncthreads();
-    const int64 first = bounds[0], count = bounds[1] - first + 1;
-    if (count > TILE) return;
-    for (int t = threadIdx.x; t < count; t += 256) {
-      const int at = start_in_tile(offsets, first + t, begin);
-      if (at >= 0) atomicOr(&bits[at >> 5], 1u << (at & 31));
+    const int64 from = first, count = min(segments - from, (int64)MOST);
+    int64 t = threadIdx.x;
+    for (; t < count; t += 256) {
+      const int64 start = (int64)offsets[from + t], stop = (int64)offsets[from + t + 1];
+      if (start >= end) break;
+      if (stop <= start || stop <= begin) continue;
+      const int at = start <= begin ? 0 : (int)(start - begin);
+      atomicOr(&bits[at >> 5], 1u << (at & 31));
+      marked[at] = (unsigned short)t;
+      if (at == 0) head = begin - start;
     }
+    if (t >= MOST && from + MOST < segments && (int64)offsets[from + MOST] < end) many = true;
     __syncthreads();
-    if (warp == 0) {
+    if (threadIdx.x < 32) {
       const int first_word = threadIdx.x * LANE_WORDS;
-      int own = 0;
+      int last = 0;
 #pragma unroll
-      for (int w = 0; w < LANE_WORDS; w++) own += __popc(bits[first_word + w]);
-      int sum = own;
+      for (int w = 0; w < LANE_WORDS; w++) last = last_mark(first_word + w, last);
 #pragma unroll
       for (int d = 1; d < 32; d *= 2) {
-        const int other = __shfl_up_sync(FULL, sum, d);
-        if ((int)threadIdx.x >= d) sum += other;
+        const int other = __shfl_up_sync(FULL, last, d);
+        if ((int)threadIdx.x >= d) last = max(last, other);
       }
-      sum -= own;
+      if (threadIdx.x == 31) next = from + marked[last];
+      last = __shfl_up_sync(FULL, last, 1);
+      if (threadIdx.x == 0) last = 0;
 #pragma unroll
       for (int w = 0; w < LANE_WORDS; w++) {
-        before[first_word + w] = sum;
-        sum += __popc(bits[first_word + w]);
+        latest[first_word + w] = (short)last;
+        last = last_mark(first_word + w, last);
       }
-    }
-    __syncthreads();
-    for (int t = threadIdx.x; t < count; t += 256) {
-      const int at = start_in_tile(offsets, first + t, begin);
-      if (at >= 0) table[before[at >> 5] + __popc(bits[at >> 5] & ((1u << (at & 31)) - 1))] = t;
     }
     __syncthreads();
   }
 
-  // The segment of the tile's element e.
+  // The segment of the tile's element e, and its position in that.
   template <typename OFFSET>
-  __device__ __forceinline__ int64 find(const OFFSET* offsets, int64 begin, int e) const {
-    const int64 first = bounds[0];
-    if (bounds[1] - first < TILE)
-      return first + table[before[e >> 5] + __popc(bits[e >> 5] & (FULL >> (31 - (e & 31)))) - 1];
-    int64 low = first, high = bounds[1] + 1;  // too many segments, most of them empty
-    while (high - low > 1) {
-      const int64 middle = (low + high) / 2;
-      if ((int64)offsets[middle] <= begin + e) low = middle; else high = middle;
+  __device__ __forceinline__ int64 find(const OFFSET* offsets, int64 segments, int64 begin, int e, int64& local) const {
+    if (many) {
+      int64 low = first, high = segments;
+      while (high - low > 1) {
+        const int64 middle = (low + high) / 2;
+        if ((int64)offsets[middle] <= begin + e) low = middle; else high = middle;
+      }
+      local = begin + e - (int64)offsets[low];
+      return low;
     }
-    return low;
+    const unsigned before = bits[e >> 5] & (FULL >> (31 - (e & 31)));
+    const int at = max(before ? (e | 31) - __clz(before) : -1, (int)latest[e >> 5]);
+    local = e - at + (at == 0 ? head : 0);
+    return first + marked[at];
   }
 
  private:
-  // Where a segment starts in the tile (0 if it started before), -1 if it is empty.
-  template <typename OFFSET>
-  static __device__ __forceinline__ int start_in_tile(const OFFSET* offsets, int64 segment, int64 begin) {
-    const int64 start = (int64)offsets[segment], stop = (int64)offsets[segment + 1];
-    if (stop <= start) return -1;
-    return start <= begin ? 0 : (int)min(start - begin, (int64)TILE - 1);
+  __device__ __forceinline__ int last_mark(int word, int before) const {
+    return bits[word] ? word * 32 + 31 - __clz(bits[word]) : before;
   }
 };
 

@@ -42,13 +42,14 @@ kernel(unsigned long long* word, unsigned long long base, long long segments, co
   const int64 begin = origin + blockIdx.x * (int64)TILE;
   if (begin >= stop) return;
   const int count = (int)min((int64)TILE, stop - begin);
+  tile.start(offsets, segments, begin);
   tile.build(offsets, segments, begin, begin + count);
   for (int e = threadIdx.x; e < count; e += 256) {
-    const int64 segment = tile.find(offsets, begin, e);
+    int64 local;
+    const int64 segment = tile.find(offsets, segments, begin, e, local);
     const int64 position = begin + e;
-    const int64 start = (int64)offsets[segment];
+    const int64 start = position - local;
     const int64 length = min((int64)offsets[segment + 1], stop) - start;
-    const int64 local = position - start;
     const int64 run = local & ~(int64)(CHUNK - 1);
     const int64 run_end = run + CHUNK < length ? run + CHUNK : length;
     T result = 0;
