@@ -9,9 +9,9 @@ import numpy as np
 from ._check import INTEGERS, OFFSETS, array_argument, length_argument
 from ._op import op
 from ._run import run
-from ._template import SHARING_BLOCKS, Slot, Template
+from ._template import MANY, SHARING_BLOCKS, Slot, Template
 
-_TILE = 4096  # the most elements of a block at a time, as in device/segmented_transform.cuh
+_TILE = 4096  # elements that a block takes at a time, as in device/segmented_transform.cuh
 _LEAST = 512  # elements that are worth a block
 _PIECE = 8192  # the longest segment that one warp reduces, as in device/segmented_reduce.cuh
 _GROUP_MEAN = 24  # mean length from which every segment has its own warp
@@ -220,7 +220,9 @@ def segmented_reduce(
         raise ValueError(f"argument 'width' must be between 1 and {_MAX_WIDTH}, it is {width}")
     group = 32 if elements >= _GROUP_MEAN * segments else 1
     capacity = 2 * (elements // _PIECE) if elements > _PIECE else 0
-    grid: Any = ((segments * group + 255) // 256, min(capacity, SHARING_BLOCKS))
+    threads = segments * group
+    blocks = (threads + 255) // 256 if threads < MANY else (threads + 1023) // 1024
+    grid: Any = (blocks, min(capacity, SHARING_BLOCKS))
     variant = (
         *of_offsets,
         ("T", np.dtype(dtype).char),

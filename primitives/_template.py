@@ -8,6 +8,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+MANY = 1 << 23
+"""From so many indexes or segments on, a thread takes four: a GPU takes longer to start a block than small ops do for
+256 of them. With fewer, the last blocks would be too few to fill it."""
 SHARING_BLOCKS = 1056
 """Blocks that share a range, or pieces of unknown number: eight for every multiprocessor of a large GPU."""
 

@@ -7,7 +7,7 @@ from typing import Any
 from ._check import length_argument
 from ._op import Op
 from ._run import run
-from ._template import Slot, Template
+from ._template import MANY, Slot, Template
 
 _TRANSFORM = Template(
     "transform",
@@ -22,11 +22,6 @@ for i in range(n):
 """,
     kernels=("kernel", "turns"),
 )
-
-_MANY = 1 << 23
-"""From so many indexes on, a thread takes four: a GPU takes longer to start a block than small ops do for 256
-indexes. With fewer indexes the last blocks would be too few to fill it."""
-
 
 def transform(op: Op, n: int, *args: Any) -> None:
     """Calls ``op(i, *args)`` for every ``i`` in ``range(n)``, in no particular order on the device.
@@ -57,5 +52,5 @@ def transform(op: Op, n: int, *args: Any) -> None:
     if n <= 0:
         length_argument("n", n)
         return
-    grid = (n + 255) // 256 if n < _MANY else (0, (n + 1023) // 1024)
+    grid = (n + 255) // 256 if n < MANY else (0, (n + 1023) // 1024)
     run(_TRANSFORM, (), n, grid, (n,), ((op, *args),))

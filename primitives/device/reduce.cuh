@@ -32,15 +32,26 @@ kernel(unsigned long long* word, unsigned long long base, long long n, T* total,
   T sum = (T)(IDENTITY);
   int64 error = 0;
   for (int64 tile = blockIdx.x * (int64)TILE; tile < n; tile += gridDim.x * (int64)TILE) {
+    // All values before any error: their loads are then under way together.
+    const int64 i = tile + threadIdx.x;
+    bool again = tile + TILE > n;
+    T own[ITEMS];
+    if (!again) {
 #pragma unroll
-    for (int k = 0; k < ITEMS; k++) {
-      const int64 i = tile + k * 256 + threadIdx.x;
-      T own = (T)(IDENTITY);
-      if (i < n) {
-        const int64 packed = op0(i, &own PASS0);
-        if (packed && !error) error = packed;  // indexes of a thread ascend: the first is the lowest
+      for (int k = 0; k < ITEMS; k++) {
+        own[k] = (T)(IDENTITY);
+        again |= op0(i + k * 256, own + k PASS0) != 0;
       }
-      sum = combine(sum, own);
+#pragma unroll
+      for (int k = 0; k < ITEMS; k++) sum = combine(sum, own[k]);
+    }
+    if (again) {  // the last ones, and where there is an error
+#pragma unroll 1
+      for (int k = 0; k < ITEMS && i + k * 256 < n && !error; k++) {
+        own[0] = (T)(IDENTITY);
+        error = op0(i + k * 256, own PASS0);
+        sum = combine(sum, own[0]);
+      }
     }
   }
   report(word, base, error);

@@ -38,56 +38,61 @@ kernel(unsigned long long* word, unsigned long long base, long long segments, co
        unsigned* state, long long capacity DECLARE0 DECLARE1 DECLARE2 DECLARE3) {
   if (errorflag_skip(word, base)) return;
   const int lane = threadIdx.x & 31;
-  const int64 i = (blockIdx.x * (int64)THREADS + threadIdx.x) / GROUP;
-  int64 begin = 0, end = 0;
-  const bool own = i < segments;
-  if (own) {
-    begin = (int64)offsets[i];
-    end = (int64)offsets[i + 1];
-  }
+  // In turns, where there are so many segments that starting a block for 256 of them would take longer than they do.
+  const int64 step = gridDim.x * (int64)THREADS / GROUP;
+  int64 i = (blockIdx.x * (int64)THREADS + threadIdx.x) / GROUP;
+#pragma unroll 1
+  for (; i - (GROUP == 1 ? lane : 0) < segments; i += step) {
+    int64 begin = 0, end = 0;
+    const bool own = i < segments;
+    if (own) {
+      begin = (int64)offsets[i];
+      end = (int64)offsets[i + 1];
+    }
 #if GROUP == 1
-  if (own && end - begin <= SERIAL) {
-    Acc acc;
-    report(word, base, op0(acc.v, i PASS0));
-    const int length = (int)(end - begin);
+    if (own && end - begin <= SERIAL) {
+      Acc acc;
+      report(word, base, op0(acc.v, i PASS0));
+      const int length = (int)(end - begin);
 #pragma unroll
-    for (int k = 0; k < AHEAD; k++)
-      if (k < length) report(word, base, op1(acc.v, i, begin + k PASS1));
-    for (int64 j = begin + AHEAD; j < end; j++) report(word, base, op1(acc.v, i, j PASS1));
-    report(word, base, op3(acc.v, i PASS3));
-  }
-  unsigned waiting = __ballot_sync(FULL, own && end - begin > SERIAL);
+      for (int k = 0; k < AHEAD; k++)
+        if (k < length) report(word, base, op1(acc.v, i, begin + k PASS1));
+      for (int64 j = begin + AHEAD; j < end; j++) report(word, base, op1(acc.v, i, j PASS1));
+      report(word, base, op3(acc.v, i PASS3));
+    }
+    unsigned waiting = __ballot_sync(FULL, own && end - begin > SERIAL);
 #else
-  unsigned waiting = own ? 1u : 0u;
+    unsigned waiting = own ? 1u : 0u;
 #endif
-  while (waiting) {
-    const int source = __ffs(waiting) - 1;
-    waiting &= waiting - 1;
-    const int64 segment = __shfl_sync(FULL, i, source);
-    const int64 from = __shfl_sync(FULL, begin, source);
-    const int64 to = __shfl_sync(FULL, end, source);
-    bool here = true;
-    if (to - from > PIECE && capacity > 0) {
-      // Hand it to the second kernel, if there is room for its pieces, as there is for valid offsets.
-      const unsigned count = (unsigned)((to - from + PIECE - 1) / PIECE);
-      unsigned first = 0;
-      if (lane == 0) first = atomicAdd(state, count);
-      first = __shfl_sync(FULL, first, 0);
-      here = (int64)first + count > capacity;
-      if (!here) {
-        Piece* list = (Piece*)(state + 8);
-        for (unsigned k = lane; k < count; k += 32) {
-          const int64 b = from + (int64)k * PIECE;
-          list[first + k] = Piece{segment, b, b + PIECE < to ? b + PIECE : to, first, count};
+    while (waiting) {
+      const int source = __ffs(waiting) - 1;
+      waiting &= waiting - 1;
+      const int64 segment = __shfl_sync(FULL, i, source);
+      const int64 from = __shfl_sync(FULL, begin, source);
+      const int64 to = __shfl_sync(FULL, end, source);
+      bool here = true;
+      if (to - from > PIECE && capacity > 0) {
+        // Hand it to the second kernel, if there is room for its pieces, as there is for valid offsets.
+        const unsigned count = (unsigned)((to - from + PIECE - 1) / PIECE);
+        unsigned first = 0;
+        if (lane == 0) first = atomicAdd(state, count);
+        first = __shfl_sync(FULL, first, 0);
+        here = (int64)first + count > capacity;
+        if (!here) {
+          Piece* list = (Piece*)(state + 8);
+          for (unsigned k = lane; k < count; k += 32) {
+            const int64 b = from + (int64)k * PIECE;
+            list[first + k] = Piece{segment, b, b + PIECE < to ? b + PIECE : to, first, count};
+          }
         }
       }
-    }
-    if (here) {
-      Acc acc;
-      report(word, base, op0(acc.v, segment PASS0));
-      REDUCE_RANGE(acc, segment, from + lane, to, 32)
-      MERGE_WARP(acc, segment)
-      if (lane == 0) report(word, base, op3(acc.v, segment PASS3));
+      if (here) {
+        Acc acc;
+        report(word, base, op0(acc.v, segment PASS0));
+        REDUCE_RANGE(acc, segment, from + lane, to, 32)
+        MERGE_WARP(acc, segment)
+        if (lane == 0) report(word, base, op3(acc.v, segment PASS3));
+      }
     }
   }
 }
