@@ -1,6 +1,6 @@
 """Ranges of equal parents, for sorting."""
 
-from primitives import op, scan
+from primitives import op, reduce, scan
 
 from .._registry import kernel
 
@@ -28,13 +28,12 @@ def sorting_ranges(toindex, tolength, parents, parentslength):
 
 
 @op
-def store_number_of_offsets(i, before, after, tolength, last):
-    if i == last:
-        tolength[0] = after + 2
+def offsets_of_run(i, count, parents):
+    """An offset for the end of all runs, counted with the first one's start, and one for every other's start."""
+    count[0] = 2 if i == 0 else parents[i] != parents[i - 1]
 
 
 @kernel("awkward_sorting_ranges_length")
 def sorting_ranges_length(tolength, parents, parentslength):
     """How many offsets `awkward_sorting_ranges` gives: one launch."""
-    n = max(parentslength, 1)
-    scan(n, (run_begins, parents), (store_number_of_offsets, tolength, n - 1), dtype="flag")
+    reduce(max(parentslength, 1), (offsets_of_run, parents), tolength)
