@@ -37,7 +37,7 @@ from primitives._run import Build, record
 from primitives._sort import order_of
 
 from ._registry import Function, is_size, registry
-from .arraylayer import applying, arrays, carries, combining, elementwise, slices
+from .arraylayer import applying, arrays, carries, combining, elementwise, options, slices
 from .signatures import Argument, families
 
 ELEMENTS = 256
@@ -210,10 +210,12 @@ def _array_layer() -> Iterator[Build]:
             x = _array(kind)
             segmented_transform(out, n, arrays.repeat_element, x, x)
             segmented_transform(out, n, carries.list_value, x, x, n, out)
-            for other in [kind] if kind in "FD" else sorted({kind, "l", "d"}):  # Nones filled with a number
+            for other in [kind] if kind in "FD" else sorted({kind, "l", "d"}):  # a number of the user's
                 y = _array(other)
                 merged = _array(np.result_type(x.dtype, y.dtype).char)
                 transform(carries.value_of_two, n, merged, _array("b"), out, x, n, y, n)
+                transform(options.value_or_fill, n, merged, _array("b"), 1, x, y)
+                transform(options.indexed_value_or_fill, n, merged, out, x, n, y)
             for index in "il" if kind in "bBiIl" else "l":
                 transform(arrays.take, n, x, x, _array(index), n)
             transform(arrays.take_row, n, x, x, out, n, 1)

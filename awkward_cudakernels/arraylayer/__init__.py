@@ -32,7 +32,18 @@ from awkward.contents import (
 )
 from awkward.index import Index
 
-from . import applying, carries, combining, device, elementwise, indexes, shortcuts, slices, surfacing
+from . import (
+    applying,
+    carries,
+    combining,
+    device,
+    elementwise,
+    indexes,
+    options,
+    shortcuts,
+    slices,
+    surfacing,
+)
 from .arrays import CudaArrays
 
 __all__ = ["installed"]
@@ -59,6 +70,8 @@ def _replacements() -> Iterator[tuple[Any, str, Callable[[Any], Any]]]:
     yield ListArray, "_broadcast_tooffsets64", carries.listarray_broadcast_tooffsets64
     yield ByteMaskedArray, "mask_as_bool", elementwise.mask_as_bool_of_bytes
     yield IndexedOptionArray, "mask_as_bool", elementwise.mask_as_bool_of_index
+    yield ByteMaskedArray, "_fill_none", options.bytemaskedarray_fill_none
+    yield IndexedOptionArray, "_fill_none", options.indexedoptionarray_fill_none
     yield ListOffsetArray, "_combinations", combining.listoffsetarray_combinations
     yield UnionArray, "simplified", carries.unionarray_simplified
     yield ak._slicing, "_normalise_item_bool_to_int", slices.normalise_item_bool_to_int

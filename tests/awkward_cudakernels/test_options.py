@@ -1,0 +1,193 @@
+"""Options of numbers on CUDA: what awkward makes of them, in as few launches as there can be."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from unittest.mock import patch
+
+import awkward as ak
+import numpy as np
+import operations
+import pytest
+
+from primitives._device import DeviceKernel
+from primitives._host import HostKernel
+
+pytestmark = pytest.mark.usefixtures("cupy")
+
+KINDS = "?bBhHiIlLfdFD"
+SOME = [True, False, False, True, True, True, False, True]
+
+
+@contextmanager
+def launches():
+    """Lists what this project's primitives launch."""
+    found = []
+
+    def counting(launch):
+        def counted(self, call, *args):
+            found.append(call)
+            return launch(self, call, *args)
+
+        return counted
+
+    with (
+        patch.object(HostKernel, "launch", counting(HostKernel.launch)),
+        patch.object(DeviceKernel, "launch", counting(DeviceKernel.launch)),
+    ):
+        yield found
+
+
+def assert_same(function, *layouts, number=None):
+    """That a function does what it does on the CPU, with so many launches."""
+    with launches() as found:
+        assert operations.problems(function, *map(ak.Array, layouts), backend="cuda") == []
+    if number is not None:
+        assert len(found) == number
+
+
+def numbers(char, n=10):
+    """Of a dtype, the extreme ones first."""
+    dtype = np.dtype(char)
+    if dtype.kind in "iu":
+        first = [np.iinfo(dtype).max, np.iinfo(dtype).min, 0]
+    else:
+        first = [0.1, -0.0, np.nan, np.inf] if dtype.kind == "f" else [1, 0, 1]
+    return np.concatenate([np.array(first, dtype), np.arange(n).astype(dtype)])[:n]
+
+
+def content(data, parameters=None):
+    data = np.asarray(data)
+    return ak.contents.NumpyArray(data, parameters=parameters)
+
+
+def masked(values, valid=SOME, *, valid_when=True, parameters=None):
+    """Bytes of which those that are not 0 are all over the place."""
+    flags = np.array(valid, bool) == valid_when
+    mask = np.where(flags, np.arange(len(flags)) % 5 + 1, 0).astype(np.int8)
+    values = values if isinstance(values, ak.contents.Content) else content(values)
+    return ak.contents.ByteMaskedArray(ak.index.Index8(mask), values, valid_when, parameters=parameters)
+
+
+def indexed(values, valid=SOME, *, dtype=np.int64, parameters=None):
+    """An index that goes backwards, with repetitions; what is negative means None."""
+    values = values if isinstance(values, ak.contents.Content) else content(values)
+    positions = np.arange(len(valid))
+    index = np.where(np.array(valid, bool), (values.length - 1 - positions // 2), -1 - positions % 3)
+    return ak.contents.IndexedOptionArray(ak.index.Index(index.astype(dtype)), values, parameters=parameters)
+
+
+OPTIONS = {
+    "bytes, set where valid": lambda values, valid=SOME, **more: masked(values, valid, **more),
+    "bytes, set where not": lambda values, valid=SOME, **more: masked(
+        values, valid, valid_when=False, **more
+    ),
+    "index": lambda values, valid=SOME, **more: indexed(values, valid, **more),
+}
+"""Layouts of numbers, of which some are not valid."""
+
+
+@pytest.fixture(params=sorted(OPTIONS))
+def option(request):
+    return OPTIONS[request.param]
+
+
+def lists(option, offsets, dtype=np.int64, **more):
+    return ak.contents.ListOffsetArray(ak.index.Index(np.array(offsets, dtype)), option, **more)
+
+
+OTHERS = {
+    "records": lambda option: option(
+        ak.contents.RecordArray([content(numbers("d")), content(numbers("l"))], ["x", "y"])
+    ),
+    "lists": lambda option: option(lists(content(numbers("d")), range(11))),
+    "strings": lambda option: option(ak.Array(["a", "bc", "", "d", "e", "f", "gh", "i"]).layout),
+    "two dimensions": lambda option: option(np.arange(20).reshape(10, 2)),
+    "float16": lambda option: option(np.arange(10, dtype=np.float16)),
+    "every other": lambda option: option(np.arange(20)[::2]),
+    "index of 32 bits": lambda option: indexed(numbers("d"), dtype=np.int32),
+}
+"""Layouts that are left to awkward."""
+
+
+# Filling
+
+
+FILLS = [0, -1, 1.5, True, np.uint64(2**63 + 1), np.float32(0.1), np.int8(-128), np.nan, 2j]
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("fill", FILLS, ids=repr)
+@pytest.mark.parametrize("char", KINDS)
+def test_filling_writes_once(option, char, fill):
+    x, y = np.dtype(char), np.asarray(fill).dtype
+    merged = x == y or {x.kind, y.kind} <= set("biuf")
+    for valid in (SOME, [False] * 8, [True] * 8):
+        assert_same(
+            lambda array: ak.fill_none(array, fill, axis=0),
+            option(numbers(char), valid),
+            number=1 if merged else None,
+        )
+
+
+@pytest.mark.parametrize("fill", [0, 1.5])
+def test_filling_of_nothing(option, fill):
+    for values in (numbers("d")[:0], numbers("l")):
+        assert_same(lambda array: ak.fill_none(array, fill, axis=0), option(values, []), number=0)
+
+
+@pytest.mark.parametrize("axis", [-1, 1, None])
+@pytest.mark.parametrize("offsets", [[0, 3, 3, 8], [1, 3, 3, 7], [4, 4]], ids=str)
+def test_filling_in_lists(option, offsets, axis):
+    assert_same(lambda array: ak.fill_none(array, 0, axis=axis), lists(option(numbers("d")), offsets))
+
+
+@pytest.mark.parametrize("clip", [False, True])
+@pytest.mark.parametrize("target", [0, 2, 5])
+def test_filling_what_was_padded(target, clip):
+    array = lists(content(numbers("d")), [0, 3, 3, 4, 10])
+    number = 3 if clip and target else None
+    assert_same(
+        lambda array: ak.fill_none(ak.pad_none(array, target, clip=clip, axis=1), 0), array, number=number
+    )
+
+
+@pytest.mark.parametrize("other", sorted(OTHERS))
+def test_filling_of_others(option, other):
+    array = OTHERS[other](option)
+    assert_same(lambda array: ak.fill_none(array, 0, axis=0), array)
+    assert_same(lambda array: ak.fill_none(array, 0, axis=None), array)
+
+
+@pytest.mark.parametrize("fill", ["text", np.float16(0.1), [1], [], ["text"], [[1.5]], [{"x": 1}]], ids=repr)
+def test_filling_with_others(option, fill):
+    array = option(numbers("d"))
+    if isinstance(fill, list):
+        assert_same(lambda array, fill: ak.fill_none(array, fill, axis=0), array, fill)
+    else:
+        assert_same(lambda array: ak.fill_none(array, fill, axis=0), array)
+
+
+@pytest.mark.parametrize("of_value", [None, {"unit": "GeV"}, {"unit": "m"}, {"__array__": "byte"}], ids=str)
+@pytest.mark.parametrize("of_content", [None, {"unit": "GeV"}, {"__array__": "byte"}], ids=str)
+@pytest.mark.parametrize("of_option", [None, {"unit": "s"}, {"name": "x"}], ids=str)
+def test_filling_has_the_parameters_of_both(option, of_option, of_content, of_value):
+    array = option(content(numbers("B"), of_content), parameters=of_option)
+    value = content(np.array([7], np.uint8), of_value)
+    assert_same(lambda array, value: ak.Array(ak._do.fill_none(array.layout, value.layout)), array, value)
+
+
+@pytest.mark.parametrize("n", [0, 2])
+def test_filling_takes_one_value(option, n):
+    layouts = option(numbers("d")), content(np.zeros(n))
+    array, value = (ak.to_backend(layout, "cuda", highlevel=False) for layout in layouts)
+    with pytest.raises(ValueError, match=f"value length .{n}. is not equal to 1"):
+        ak._do.fill_none(array, value)
+
+
+def test_filling_with_the_content_itself(option):
+    def function(array):
+        return ak.Array(ak._do.fill_none(array.layout, array.layout.content))
+
+    assert_same(function, option(np.array([5.0]), [True]))
+    assert_same(function, option(np.array([5.0]), [False]))
