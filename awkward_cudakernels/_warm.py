@@ -173,6 +173,8 @@ def _array_layer() -> Iterator[Build]:
     out, mask, ranks, n = _array("l"), _array("?"), _array("i"), ELEMENTS
     with record() as recorded:
         offsets_from((arrays.is_nonzero, mask), n - 1, ranks, dtype="flag")
+        for validity in ((options.is_valid, _array("b"), 1), (options.is_some, out)):
+            offsets_from(validity, n - 1, ranks, dtype="flag")
         transform(slices.kept_position, n, out, mask, ranks)
         for kind in "?bBhHiIlLfd":
             select((arrays.is_nonzero, _array(kind)), n, out, total=out)
@@ -220,6 +222,8 @@ def _array_layer() -> Iterator[Build]:
                 transform(arrays.take, n, x, x, _array(index), n)
             transform(arrays.take_row, n, x, x, out, n, 1)
             transform(slices.kept_value, n, x, mask, ranks, x)
+            transform(options.valid_value, n, x, ranks, x)
+            transform(options.some_value, n, x, ranks, out, x, n)
             segmented_transform(out, n, slices.indexed_value, x, out, out, out, x, n)
         for kind in "il":
             x = _array(kind)

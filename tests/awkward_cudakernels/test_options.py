@@ -191,3 +191,121 @@ def test_filling_with_the_content_itself(option):
 
     assert_same(function, option(np.array([5.0]), [True]))
     assert_same(function, option(np.array([5.0]), [False]))
+
+
+# Leaving out
+
+
+LONG = [0, 3, 3, 20, 8220, 8220, 17000]
+"""Lists of some, of none, of more than 16 and of more than 8,192 elements."""
+
+
+def some_of(n):
+    return np.arange(n) % 3 != 1
+
+
+@pytest.mark.parametrize("char", KINDS)
+def test_leaving_out_takes_three_launches(option, char):
+    for valid in (SOME, [False] * 8, [True] * 8):
+        array = lists(option(numbers(char), valid), [0, 3, 3, 8])
+        assert_same(lambda array: ak.drop_none(array, axis=1), array, number=3)
+
+
+OFFSETS = [[0, 3, 3, 8], [0, 2, 2, 6], [2, 3, 3, 8], [1, 1, 4, 7], [5, 5], [0, 0, 0], [0], [3]]
+
+
+@pytest.mark.parametrize("axis", [-1, 1, None])
+@pytest.mark.parametrize("offsets", OFFSETS, ids=str)
+def test_leaving_out_of_lists(option, offsets, axis):
+    assert_same(lambda array: ak.drop_none(array, axis=axis), lists(option(numbers("d")), offsets))
+
+
+@pytest.mark.parametrize("dtype", ["int32", "uint32"])
+@pytest.mark.parametrize("offsets", OFFSETS, ids=str)
+def test_leaving_out_of_lists_with_offsets_of_32_bits(option, offsets, dtype):
+    # awkward has no kernel for them.
+    found, expected = (
+        ak.drop_none(ak.to_backend(lists(option(numbers("d")), offsets, t), "cuda"), axis=1)
+        for t in (dtype, "int64")
+    )
+    assert found.layout.form == expected.layout.form
+    assert str(found.to_list()) == str(expected.to_list())
+
+
+def test_leaving_out_of_long_lists(option):
+    array = lists(option(numbers("l", 17000), some_of(17000)), LONG)
+    assert_same(lambda array: ak.drop_none(array, axis=1), array, number=3)
+
+
+@pytest.mark.parametrize("axis", [-1, 2, 1, 0, 3, -2, -3, None])
+@pytest.mark.parametrize("outer", [[0, 2, 2, 3], [1, 3], [1, 2, 2]], ids=str)
+def test_leaving_out_of_lists_of_lists(option, outer, axis):
+    array = lists(lists(option(numbers("d")), [1, 3, 3, 8]), outer, np.int32)
+    assert_same(lambda array: ak.drop_none(array, axis=axis), array)
+
+
+@pytest.mark.parametrize("axis", [-1, 1, None])
+def test_leaving_out_keeps_the_parameters_that_awkward_keeps(option, axis):
+    inner = lists(
+        option(content(numbers("B"), {"of": "content"}), parameters={"of": "option"}), [0, 3, 3, 8],
+        parameters={"of": "lists"},
+    )  # fmt: skip
+    outer = lists(inner, [0, 1, 3], parameters={"of": "lists of lists"})
+    for array in (inner, outer):
+        assert_same(lambda array: ak.drop_none(array, axis=None if axis is None else -1), array)
+    assert_same(lambda array: ak.Array(array.layout.drop_none()), inner)
+
+
+@pytest.mark.parametrize("axis", [-1, 1, None])
+@pytest.mark.parametrize(
+    "other", sorted(OTHERS.keys() - {"index of 32 bits"})
+)  # for which awkward has no kernel
+def test_leaving_out_of_others(option, other, axis):
+    assert_same(lambda array: ak.drop_none(array, axis=axis), lists(OTHERS[other](option), [0, 3, 3, 8]))
+
+
+@pytest.mark.parametrize("axis", [-1, 0, 1, None])
+def test_leaving_out_of_what_is_more_than_lists(option, axis):
+    array = lists(option(numbers("d")), [0, 3, 3, 8])
+    regular = ak.contents.RegularArray(option(numbers("d")), 4)
+    starts, stops = ak.index.Index64(np.array([4, 0, 3])), ak.index.Index64(np.array([8, 3, 3]))
+    for other in (
+        indexed(array, [True, False, True]),
+        ak.contents.RecordArray([array, array], ["x", "y"]),
+        ak.contents.ListArray(starts, stops, option(numbers("d"))),
+        lists(regular, [0, 1, 2]),
+        regular,
+        option(numbers("d")),
+        content(numbers("d")),
+        lists(content(numbers("d")), [0, 3, 3, 8]),
+    ):
+        assert_same(lambda array: ak.drop_none(array, axis=axis), other)
+
+
+@pytest.mark.parametrize("highlevel", [True, False])
+def test_leaving_out_of_a_layout(option, highlevel):
+    def function(array):
+        found = ak.drop_none(array.layout, axis=1, highlevel=highlevel, attrs={"x": 1} if highlevel else None)
+        assert isinstance(found, ak.Array if highlevel else ak.contents.Content)
+        assert not highlevel or found.attrs == {"x": 1}
+        return ak.Array(found)
+
+    assert_same(function, lists(option(numbers("d")), [0, 3, 3, 8]), number=3)
+
+
+@pytest.mark.parametrize("offsets", [[0, 3, 3, 9], [0, 9, 8]], ids=str)
+def test_leaving_out_of_lists_that_are_longer_than_their_content(option, offsets):
+    assert_same(lambda array: ak.drop_none(array, axis=1), lists(option(numbers("d")), offsets))
+
+
+def test_leaving_out_looks_for_an_index_out_of_range():
+    index = ak.index.Index64(np.array([0, -1, 9, 10]))
+    array = lists(ak.contents.IndexedOptionArray(index, content(numbers("d"))), [0, 1, 4])
+    with pytest.raises(ValueError, match=r"index out of range.*nextcarry_outindex"):
+        ak.drop_none(ak.to_backend(ak.Array(array), "cuda"), axis=1).to_list()
+
+
+def test_leaving_out_with_an_index_out_of_range_is_the_error_of_the_cpu():
+    index = ak.index.Index64(np.array([0, -1, 10, 9]))
+    array = lists(ak.contents.IndexedOptionArray(index, content(numbers("d"))), [0, 1, 4])
+    assert_same(lambda array: ak.drop_none(array, axis=1), array)
