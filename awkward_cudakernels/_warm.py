@@ -175,6 +175,7 @@ def _array_layer() -> Iterator[Build]:
         offsets_from((arrays.is_nonzero, mask), n - 1, ranks, dtype="flag")
         for validity in ((options.is_valid, _array("b"), 1), (options.is_some, out)):
             offsets_from(validity, n - 1, ranks, dtype="flag")
+            _reductions_of_options(validity)
         transform(slices.kept_position, n, out, mask, ranks)
         for kind in "?bBhHiIlLfd":
             select((arrays.is_nonzero, _array(kind)), n, out, total=out)
@@ -257,6 +258,20 @@ def _array_layer() -> Iterator[Build]:
         transform(carries.position_in_row, n, out, out, n, 1)
         segment_ids(out, out)
     yield from recorded
+
+
+def _reductions_of_options(validity: tuple[Any, ...]) -> None:
+    offsets = _array("l")
+    for lists in (1, ELEMENTS - 1):  # long ones, and short ones
+        for name in ("count", "none"):
+            options.write_reduction(name, _array("l" if name == "count" else "b"), validity, offsets, offsets, lists)
+        for char in options.REDUCED:
+            x = _array(char)
+            for name in ("sum", "prod", "count_nonzero", "any", "all", "max"):
+                dtype = options.result_dtype(name, x.dtype)
+                for result in sorted({dtype.char, "d"}) if name == "sum" else dtype.char:  # ak.mean adds as float64
+                    out = _array(result)
+                    options.write_reduction(name, out, validity, x, offsets, lists, out.dtype.type(0))
 
 
 # Filling the cache

@@ -73,6 +73,8 @@ def _replacements() -> Iterator[tuple[Any, str, Callable[[Any], Any]]]:
     yield IndexedOptionArray, "mask_as_bool", elementwise.mask_as_bool_of_index
     yield ByteMaskedArray, "_fill_none", options.bytemaskedarray_fill_none
     yield IndexedOptionArray, "_fill_none", options.indexedoptionarray_fill_none
+    yield ByteMaskedArray, "_reduce_next", options.reduce_next
+    yield IndexedOptionArray, "_reduce_next", options.reduce_next
     yield ListOffsetArray, "_drop_none", options.listoffsetarray_drop_none
     yield ListOffsetArray, "_combinations", combining.listoffsetarray_combinations
     yield UnionArray, "simplified", carries.unionarray_simplified

@@ -1,19 +1,37 @@
-"""Options of numbers: filled, or left out of their lists, without an index of what is there."""
+"""Options of numbers: filled, left out of their lists and reduced, without an index of what is there."""
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import awkward as ak
 import numpy as np
+from awkward import _reducers
 from awkward._layout import HighLevelContext
-from awkward.contents import ByteMaskedArray, IndexedOptionArray, ListOffsetArray
+from awkward.contents import (
+    ByteMaskedArray,
+    IndexedOptionArray,
+    ListOffsetArray,
+    NumpyArray,
+    RegularArray,
+)
+from awkward.index import Index8
 
-from primitives import op, transform
+from primitives import DeviceFunction, Op, device_function, op, transform
 
 from .._registry import call_as
 from ..kernels.bytemaskedarray import is_valid, valid
 from ..kernels.indexedarray import is_some
+from ..kernels.reducers import (
+    beats,
+    extremum_of_lists,
+    finish_any,
+    finish_value,
+    multiply_lists,
+    sum_lists,
+    wide,
+)
 from .arrays import copy_element
 from .carries import as_one, can_be_one, room_for_both
 from .device import Method, filled_with, is_on_device, is_plain, room_for
@@ -164,3 +182,186 @@ def _validity(option: Any) -> tuple[Any, ...] | None:
     if kind is IndexedOptionArray and is_plain(option._content) and _is_index(option._index._data):
         return is_some, option._index._data
     return None
+
+
+# Reductions. A step includes a value, or in its place, if it is missing, a neutral one: so the value is loaded
+# whether it is valid or not, and its load and the mask's need not wait for each other. Of extrema, whose steps
+# need to know more, see `kernels.reducers`.
+
+
+@device_function
+def add(acc, value, position, largest):
+    acc[0] += value
+
+
+@device_function
+def multiply(acc, value, position, largest):
+    acc[0] *= value
+
+
+@device_function
+def count_nonzero(acc, value, position, largest):
+    acc[0] += value != 0
+
+
+@device_function
+def count_zero(acc, value, position, largest):
+    acc[0] += value == 0
+
+
+@device_function
+def keep_better(acc, value, position, largest):
+    if beats(value, acc[0], largest):
+        acc[0] = value
+        acc[1] = position
+
+
+@cache
+def _of_valid(include: DeviceFunction) -> Op:
+    @op
+    def of_valid(acc, segment, position, x, neutral, largest, mask, valid_when):
+        value = x[position]
+        include(acc, value if valid(mask, position, valid_when) else neutral, position, largest)
+
+    return of_valid
+
+
+@cache
+def _of_some(include: DeviceFunction) -> Op:
+    @op
+    def of_some(acc, segment, position, x, n, largest, index):
+        j = index[position]
+        if j >= 0 and n > 0:
+            include(acc, x[min(j, n - 1)], position, largest)
+
+    return of_some
+
+
+@op
+def count_valid(acc, segment, position, mask, valid_when):
+    acc[0] += valid(mask, position, valid_when)
+
+
+@op
+def count_some(acc, segment, position, index):
+    acc[0] += index[position] >= 0
+
+
+@op
+def finish_none(acc, segment, out):
+    out[segment] = acc[0] == 0
+
+
+def _step(
+    validity: tuple[Any, ...], x: Any, include: DeviceFunction, neutral: Any, largest: bool = False
+) -> tuple[Any, ...]:
+    is_kept, *given = validity
+    if is_kept is is_valid:
+        return _of_valid(include), x, neutral, int(largest), *given
+    return _of_some(include), x, x.shape[0], int(largest), *given
+
+
+def _count(validity: tuple[Any, ...]) -> tuple[Any, ...]:
+    is_kept, *given = validity
+    return count_valid if is_kept is is_valid else count_some, *given
+
+
+def write_reduction(
+    name: str, out: Any, validity: tuple[Any, ...], x: Any, offsets: Any, lists: int, identity: Any = None
+) -> None:
+    """Reduces the valid elements of lists: one launch, two for long lists.
+
+    Args:
+        name: of awkward's reducer; ``"none"`` is whether there is no valid element.
+        out: one result for every list, of `result_dtype`.
+        validity: as of `_validity`.
+        x: the option's content.
+        offsets: of the lists.
+        lists: their number.
+        identity: what extrema have to beat, in the type of `out`.
+    """
+    where = out, offsets, lists, validity[1].shape[0]
+    if name == "count":
+        sum_lists(*where, _count(validity))
+    elif name == "none":
+        sum_lists(*where, _count(validity), "int64", (finish_none, out))
+    elif name == "sum":
+        sum_lists(*where, _step(validity, x, add, 0))
+    elif name == "prod":
+        multiply_lists(*where, _step(validity, x, multiply, 1))
+    elif name == "count_nonzero":
+        sum_lists(*where, _step(validity, x, count_nonzero, 0))
+    elif name == "any":
+        sum_lists(*where, _step(validity, x, count_nonzero, 0), "int64", (finish_any, out))
+    elif name == "all":
+        sum_lists(*where, _step(validity, x, count_zero, 1), "int64", (finish_none, out))
+    else:
+        largest = name == "max"
+        step = _step(validity, x, keep_better, identity.item(), largest)
+        extremum_of_lists(*where[1:], wide(out.dtype), identity, step, largest, (finish_value, out))
+
+
+REDUCED = "?ilfd"
+"""The dtypes of content that most reductions are of: those of others are left to awkward."""
+REDUCERS = {
+    _reducers.Count, _reducers.Sum, _reducers.Prod, _reducers.CountNonzero, _reducers.Any, _reducers.All,
+    _reducers.Max, _reducers.Min,
+}  # fmt: skip
+"""awkward's reducers whose results are no positions, as these classes define them."""
+
+
+def result_dtype(name: str, dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype of awkward's reduction of one of `REDUCED`."""
+    if name in ("any", "all"):
+        return np.dtype(bool)
+    if name in ("max", "min") or (name in ("sum", "prod") and dtype.kind == "f"):
+        return dtype
+    return np.dtype(np.int64)
+
+
+def reduce_next(original: Method) -> Method:
+    """`ByteMaskedArray._reduce_next` and `IndexedOptionArray._reduce_next`: one launch and no wait, or two.
+
+    The second one, of `ak.max` and `ak.min`, is for which lists have no valid element.
+    """
+
+    def _reduce_next(
+        self: Any, reducer: Any, negaxis: Any, starts: Any, shifts: Any, offsets: Any, outlength: Any,
+        mask: Any, keepdims: Any, behavior: Any,
+    ) -> Any:  # fmt: skip
+        validity = _validity(self)
+        if (
+            type(reducer) in REDUCERS
+            and negaxis == 1
+            and validity is not None
+            and self._content._data.dtype.char in REDUCED
+            and _is_index(offsets._data)
+        ):
+            found = _reduced(self, validity, reducer, offsets._data, outlength, mask)
+            if found is not None:
+                return RegularArray(found, 1, self.length) if keepdims else found
+        return original(self, reducer, negaxis, starts, shifts, offsets, outlength, mask, keepdims, behavior)
+
+    return _reduce_next
+
+
+def _reduced(option: Any, validity: Any, reducer: Any, offsets: Any, lists: int, mask: bool) -> Any:
+    name, x, backend = reducer.name, option._content._data, option._backend
+    if x.dtype == np.bool_:
+        name = {"max": "any", "min": "all"}.get(name, name)
+    dtype, identity = result_dtype(name, x.dtype), None
+    if name == "sum" and reducer._dtype is not None:
+        dtype = reducer._dtype
+    if name in ("max", "min"):
+        identity = reducer._identity_for(dtype)
+        if dtype.kind == "i" and type(identity) is not int:
+            return None
+        identity = dtype.type(identity)
+    out = backend.nplike.empty(lists, dtype=dtype)
+    write_reduction(name, out, validity, x, offsets, lists, identity)
+    found: Any = NumpyArray(out, backend=backend)
+    if mask:
+        none = backend.nplike.empty(lists, dtype=np.int8)
+        write_reduction("none", none, validity, x, offsets, lists)
+        found = ByteMaskedArray(Index8(none, nplike=backend.nplike), found, False)
+    return found

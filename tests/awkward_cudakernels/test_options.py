@@ -309,3 +309,141 @@ def test_leaving_out_with_an_index_out_of_range_is_the_error_of_the_cpu():
     index = ak.index.Index64(np.array([0, -1, 10, 9]))
     array = lists(ak.contents.IndexedOptionArray(index, content(numbers("d"))), [0, 1, 4])
     assert_same(lambda array: ak.drop_none(array, axis=1), array)
+
+
+# Reductions
+
+
+REDUCTIONS = {
+    "sum": ak.sum,
+    "prod": ak.prod,
+    "count": ak.count,
+    "count_nonzero": ak.count_nonzero,
+    "any": ak.any,
+    "all": ak.all,
+    "max": ak.max,
+    "min": ak.min,
+    "mean": ak.mean,
+    "argmax": ak.argmax,
+}
+MASKED = {"max", "min", "argmax"}
+"""Reductions that give None for a list without elements, if they are not told otherwise."""
+
+
+@pytest.fixture(params=sorted(REDUCTIONS))
+def reduction(request):
+    return request.param
+
+
+def small_numbers(char, n=10):
+    """Of which no product overflows, and no sum is rounded."""
+    found = np.arange(n) % 4 if np.dtype(char).kind in "bu" else np.arange(n) % 5 - 2
+    return found.astype(char)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("char", KINDS)
+def test_reducing_takes_one_launch(option, reduction, char):
+    number = None
+    if char in "?ilfd" and reduction not in ("mean", "argmax"):
+        number = 2 if reduction in MASKED else 1
+
+    def function(array):
+        return REDUCTIONS[reduction](array, axis=1)
+
+    for valid in (SOME, [False] * 8, [True] * 8):
+        array = lists(option(small_numbers(char), valid), [0, 3, 3, 8])
+        assert_same(function, array, number=number)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("char", "?ilfd")
+def test_reducing_extreme_numbers(option, reduction, char):
+    def function(array):
+        return REDUCTIONS[reduction](array, axis=1)
+
+    assert_same(function, lists(option(numbers(char)), [0, 1, 2, 3, 5, 8]))
+
+
+@pytest.mark.parametrize("mask_identity", [False, True])
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_the_form_of_what_is_reduced(option, reduction, keepdims, mask_identity):
+    def function(array):
+        return REDUCTIONS[reduction](array, axis=-1, keepdims=keepdims, mask_identity=mask_identity)
+
+    for offsets in ([0, 3, 3, 8], [1, 2, 2, 4, 7], [0, 0], [0], [8]):
+        for parameters in (None, {"of": "it"}):
+            inner = option(content(small_numbers("d"), parameters), parameters=parameters)
+            assert_same(function, lists(inner, offsets, parameters=parameters))
+
+
+@pytest.mark.parametrize("char", "?ilfd")
+def test_reducing_long_lists(option, reduction, char):
+    def function(array):
+        return REDUCTIONS[reduction](array, axis=1)
+
+    some = option(small_numbers(char, 17000), some_of(17000))
+    assert_same(function, lists(some, LONG))
+    assert_same(function, lists(some, [0, 17000]))
+    assert_same(function, lists(some, range(0, 17001, 17)))
+    assert_same(function, lists(some, range(0, 17001, 40)))
+
+
+@pytest.mark.parametrize("axis", [-1, 0, 1, 2, None])
+@pytest.mark.parametrize("dtype", ["int64", "int32"])
+def test_reducing_lists_of_lists(option, reduction, axis, dtype):
+    def function(array):
+        return REDUCTIONS[reduction](array, axis=axis)
+
+    inner = lists(option(small_numbers("l")), [0, 3, 3, 5, 8], dtype)
+    for array in (lists(inner, [0, 2, 2, 4], dtype), lists(inner, [1, 4], dtype), inner):
+        if axis != 2 or array is not inner:
+            assert_same(function, array)
+
+
+@pytest.mark.parametrize("axis", [0, None])
+def test_reducing_what_is_no_list(option, reduction, axis):
+    def function(array):
+        return REDUCTIONS[reduction](array, axis=axis)
+
+    assert_same(function, option(small_numbers("d")))
+    assert_same(function, option(small_numbers("d"), [False] * 8))
+
+
+@pytest.mark.parametrize(
+    "other", sorted(OTHERS.keys() - {"float16", "records", "strings"})
+)  # awkward does not, either
+def test_reducing_others(option, other, reduction):
+    def function(array):
+        return REDUCTIONS[reduction](array, axis=-1)
+
+    assert_same(function, lists(OTHERS[other](option), [0, 3, 3, 8]))
+
+
+@pytest.mark.parametrize("mask_identity", [False, True])
+@pytest.mark.parametrize(
+    "char, initial", [("l", -100), ("l", 100), ("d", 1), ("d", 1.5), ("d", np.nan), ("d", np.inf)]
+)
+@pytest.mark.parametrize("extremum", [ak.max, ak.min])
+def test_an_extremum_of_what_there_is_and_a_number(option, extremum, char, initial, mask_identity):
+    def function(array):
+        return extremum(array, axis=1, initial=initial, mask_identity=mask_identity)
+
+    assert_same(function, lists(option(numbers(char)), [0, 1, 1, 8]), number=1 + mask_identity)
+
+
+@pytest.mark.parametrize("initial", [1.5, np.nan])
+@pytest.mark.parametrize("extremum", [ak.max, ak.min])
+def test_an_extremum_of_integers_and_another_number(option, extremum, initial):
+    array = ak.to_backend(lists(option(numbers("l")), [0, 1, 1, 8]), "cuda")
+    with pytest.raises(TypeError, match="must be an integer"):
+        extremum(array, axis=1, initial=initial)
+
+
+@pytest.mark.parametrize("statistic", [ak.mean, ak.var, ak.std, ak.softmax, ak.ptp])
+def test_statistics(option, statistic):
+    def function(array):
+        return statistic(array, axis=-1)
+
+    array = ak.Array(lists(option(numbers("l")[2:]), [0, 3, 3, 8]))
+    assert operations.problems(function, array, backend="cuda", tolerance=1e-12) == []
