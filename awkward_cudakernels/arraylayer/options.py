@@ -40,10 +40,9 @@ from .slices import fits, ranks_and_offsets
 
 @op
 def value_or_fill(i, out, mask, valid_when, x, fill):
-    value = x[i]  # whether it is valid or not: the two loads need not wait for each other
     if valid(mask, i, valid_when):
-        out[i] = value
-    else:
+        out[i] = x[i]
+    else:  # not one expression: with a number of another type in it, uint64 would become float64
         out[i] = fill[0]
 
 
@@ -184,9 +183,8 @@ def _validity(option: Any) -> tuple[Any, ...] | None:
     return None
 
 
-# Reductions. A step includes a value, or in its place, if it is missing, a neutral one: so the value is loaded
-# whether it is valid or not, and its load and the mask's need not wait for each other. Of extrema, whose steps
-# need to know more, see `kernels.reducers`.
+# Reductions, by accumulators as in `kernels.reducers`. In the place of a missing value a step includes one that changes
+# nothing, so that the values are loaded without waiting for the mask. `position` and `largest` are of use to extrema.
 
 
 @device_function
