@@ -37,7 +37,7 @@ from primitives._run import Build, record
 from primitives._sort import order_of
 
 from ._registry import Function, is_size, registry
-from .arraylayer import applying, arrays, carries, combining, elementwise, slices
+from .arraylayer import applying, arrays, carries, combining, elementwise, options, slices
 from .signatures import Argument, families
 
 ELEMENTS = 256
@@ -173,6 +173,9 @@ def _array_layer() -> Iterator[Build]:
     out, mask, ranks, n = _array("l"), _array("?"), _array("i"), ELEMENTS
     with record() as recorded:
         offsets_from((arrays.is_nonzero, mask), n - 1, ranks, dtype="flag")
+        for validity in ((options.is_valid, _array("b"), 1), (options.is_some, out)):
+            offsets_from(validity, n - 1, ranks, dtype="flag")
+            _reductions_of_options(validity)
         transform(slices.kept_position, n, out, mask, ranks)
         for kind in "?bBhHiIlLfd":
             select((arrays.is_nonzero, _array(kind)), n, out, total=out)
@@ -210,14 +213,18 @@ def _array_layer() -> Iterator[Build]:
             x = _array(kind)
             segmented_transform(out, n, arrays.repeat_element, x, x)
             segmented_transform(out, n, carries.list_value, x, x, n, out)
-            for other in [kind] if kind in "FD" else sorted({kind, "l", "d"}):  # Nones filled with a number
+            for other in [kind] if kind in "FD" else sorted({kind, "l", "d"}):  # a number of the user's
                 y = _array(other)
                 merged = _array(np.result_type(x.dtype, y.dtype).char)
                 transform(carries.value_of_two, n, merged, _array("b"), out, x, n, y, n)
+                transform(options.value_or_fill, n, merged, _array("b"), 1, x, y)
+                transform(options.indexed_value_or_fill, n, merged, out, x, n, y)
             for index in "il" if kind in "bBiIl" else "l":
                 transform(arrays.take, n, x, x, _array(index), n)
             transform(arrays.take_row, n, x, x, out, n, 1)
             transform(slices.kept_value, n, x, mask, ranks, x)
+            transform(options.valid_value, n, x, ranks, x)
+            transform(options.some_value, n, x, ranks, out, x, n)
             segmented_transform(out, n, slices.indexed_value, x, out, out, out, x, n)
         for kind in "il":
             x = _array(kind)
@@ -251,6 +258,20 @@ def _array_layer() -> Iterator[Build]:
         transform(carries.position_in_row, n, out, out, n, 1)
         segment_ids(out, out)
     yield from recorded
+
+
+def _reductions_of_options(validity: tuple[Any, ...]) -> None:
+    offsets = _array("l")
+    for lists in (1, ELEMENTS - 1):  # long ones, and short ones
+        for name in ("count", "none"):
+            options.write_reduction(name, _array("l" if name == "count" else "b"), validity, offsets, offsets, lists)
+        for char in options.REDUCED:
+            x = _array(char)
+            for name in ("sum", "prod", "count_nonzero", "any", "all", "max"):
+                dtype = options.result_dtype(name, x.dtype)
+                for result in sorted({dtype.char, "d"}) if name == "sum" else dtype.char:  # ak.mean adds as float64
+                    out = _array(result)
+                    options.write_reduction(name, out, validity, x, offsets, lists, out.dtype.type(0))
 
 
 # Filling the cache

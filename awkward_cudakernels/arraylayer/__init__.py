@@ -15,6 +15,7 @@ import awkward as ak
 import awkward._connect.numpy
 import awkward._slicing
 import awkward.operations.ak_cartesian
+import awkward.operations.ak_drop_none
 import awkward.operations.ak_to_layout
 from awkward._errors import ErrorContext
 from awkward._nplikes.cupy import Cupy
@@ -32,7 +33,18 @@ from awkward.contents import (
 )
 from awkward.index import Index
 
-from . import applying, carries, combining, device, elementwise, indexes, shortcuts, slices, surfacing
+from . import (
+    applying,
+    carries,
+    combining,
+    device,
+    elementwise,
+    indexes,
+    options,
+    shortcuts,
+    slices,
+    surfacing,
+)
 from .arrays import CudaArrays
 
 __all__ = ["installed"]
@@ -59,6 +71,11 @@ def _replacements() -> Iterator[tuple[Any, str, Callable[[Any], Any]]]:
     yield ListArray, "_broadcast_tooffsets64", carries.listarray_broadcast_tooffsets64
     yield ByteMaskedArray, "mask_as_bool", elementwise.mask_as_bool_of_bytes
     yield IndexedOptionArray, "mask_as_bool", elementwise.mask_as_bool_of_index
+    yield ByteMaskedArray, "_fill_none", options.bytemaskedarray_fill_none
+    yield IndexedOptionArray, "_fill_none", options.indexedoptionarray_fill_none
+    yield ByteMaskedArray, "_reduce_next", options.reduce_next
+    yield IndexedOptionArray, "_reduce_next", options.reduce_next
+    yield ListOffsetArray, "_drop_none", options.listoffsetarray_drop_none
     yield ListOffsetArray, "_combinations", combining.listoffsetarray_combinations
     yield UnionArray, "simplified", carries.unionarray_simplified
     yield ak._slicing, "_normalise_item_bool_to_int", slices.normalise_item_bool_to_int
@@ -70,6 +87,7 @@ def _replacements() -> Iterator[tuple[Any, str, Callable[[Any], Any]]]:
         yield owner, "to_list", surfacing.checked
     yield ErrorContext, "decorate_exception", surfacing.cause_of
     yield awkward.operations.ak_cartesian, "_impl", combining.cartesian
+    yield awkward.operations.ak_drop_none, "_impl", options.drop_none
     yield awkward.operations.ak_to_layout, "_impl", shortcuts.to_layout
     for asked in shortcuts.ASKED_OFTEN:
         if type(asked) is type(VirtualNDArray):

@@ -19,18 +19,22 @@ from .device import Method, is_on_device
 
 def _applied(
     layout: Any,
-    content: Any,
     inner_depth: int,
-    make: Callable[[Any, Any], Any],
+    cut: Callable[[], tuple[Any, Callable[[Any, Any], Any]]],
     action: Any,
     depth: int,
     depth_context: Any,
     lateral_context: Any,
     options: Any,
 ) -> Any:
-    """What an action makes of a layout: its own result, or the layout around what it makes of the content."""
+    """What an action makes of a layout: its own result, or the layout around what it makes of the content.
+
+    `cut` gives the content, and what makes the layout around another one and parameters. An action that has a
+    result of its own never needs it, and what it would have to read.
+    """
 
     def continuation() -> Any:
+        content, make = cut()
         result = content._recursively_apply(
             action, inner_depth, copy(depth_context), lateral_context, options
         )
@@ -65,9 +69,11 @@ def listoffsetarray_recursively_apply(original: Method) -> Method:
         def make(content: Any, parameters: Any) -> Any:
             return ListOffsetArray(offsets, content, parameters=parameters)
 
-        content = self._content[: offsets[-1]]
+        def cut() -> Any:
+            return self._content[: offsets[-1]], make
+
         return _applied(
-            self, content, depth + 1, make, action, depth, depth_context, lateral_context, options
+            self, depth + 1, cut, action, depth, depth_context, lateral_context, options
         )
 
     return _recursively_apply
@@ -113,30 +119,34 @@ def without_first(i, out, index, first):
 
 
 def indexedoptionarray_recursively_apply(original: Method) -> Method:
-    """`IndexedOptionArray._recursively_apply`: the least and the greatest index in one wait."""
+    """`IndexedOptionArray._recursively_apply`: the least and the greatest index in one wait, if at all."""
 
     def _recursively_apply(
         self: Any, action: Any, depth: int, depth_context: Any, lateral_context: Any, options: Any
     ) -> Any:
         nplike = self._backend.nplike
-        index, content = self._index, self._content
-        if type(nplike) is not CudaArrays or not is_on_device(index.data) or index.length == 0:
+        if type(nplike) is not CudaArrays or not is_on_device(self._index.data) or self._index.length == 0:
             return original(self, action, depth, depth_context, lateral_context, options)
-        first, last = _span(index.data, nplike)
-        if first > 0 and last >= 0:
-            shifted = nplike.empty(index.length, dtype=index.dtype)
-            transform(without_first, index.length, shifted, index.data, first)
-            index = Index(shifted, nplike=nplike)
-        if last >= 0:
-            content = content[first : last + 1]
-        simplified = options["return_array"] and options["return_simplified"]
-        form = IndexedOptionArray.simplified if simplified else IndexedOptionArray
 
-        def make(content: Any, parameters: Any) -> Any:
-            return form(index, content, parameters=parameters)
+        def cut() -> Any:
+            index, content = self._index, self._content
+            first, last = _span(index.data, nplike)
+            if first > 0 and last >= 0:
+                shifted = nplike.empty(index.length, dtype=index.dtype)
+                transform(without_first, index.length, shifted, index.data, first)
+                index = Index(shifted, nplike=nplike)
+            if last >= 0:
+                content = content[first : last + 1]
+            simplified = options["return_array"] and options["return_simplified"]
+            form = IndexedOptionArray.simplified if simplified else IndexedOptionArray
+
+            def make(content: Any, parameters: Any) -> Any:
+                return form(index, content, parameters=parameters)
+
+            return content, make
 
         return _applied(
-            self, content, depth, make, action, depth, depth_context, lateral_context, options
+            self, depth, cut, action, depth, depth_context, lateral_context, options
         )
 
     return _recursively_apply

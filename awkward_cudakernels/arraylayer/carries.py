@@ -174,6 +174,29 @@ def listarray_broadcast_tooffsets64(original: Method) -> Method:
     return _broadcast_tooffsets64
 
 
+def can_be_one(
+    first: Any, second: Any, mergebool: bool = False, mergecastable: str = "same_kind"
+) -> bool:
+    """Whether awkward merges two arrays of numbers to one, of a type to which ops cast as it does."""
+    x, y = first._data.dtype, second._data.dtype
+    return (
+        first is not second
+        and (x == y or {x.kind, y.kind} <= set("biuf"))
+        and first._mergeable_next(second, mergebool, mergecastable)
+    )
+
+
+def room_for_both(first: Any, second: Any, n: int) -> Any:
+    """An array for `n` numbers of two arrays, for which `can_be_one` holds."""
+    return first._backend.nplike.empty(n, dtype=np.result_type(first._data.dtype, second._data.dtype))
+
+
+def as_one(first: Any, second: Any, written: Any, parameters: Any) -> Any:
+    """The layout of what has been written to `room_for_both`, where a union of the two had these parameters."""
+    common = parameters_intersect(first._parameters, second._parameters)
+    return NumpyArray(written, parameters=parameters_union(common, parameters), backend=first._backend)
+
+
 @op
 def value_of_two(i, out, tags, index, first, n_first, second, n_second):
     j = index[i]
@@ -186,7 +209,7 @@ def value_of_two(i, out, tags, index, first, n_first, second, n_second):
 def unionarray_simplified(original: classmethod[Any, Any, Any]) -> classmethod[Any, Any, Any]:
     """`UnionArray.simplified`: two arrays of numbers become one without a union in between.
 
-    That is what `ak.where`, `ak.fill_none` and `ak.concatenate` end with.
+    That is what `ak.where` and `ak.concatenate` end with.
     """
 
     def simplified(
@@ -202,24 +225,19 @@ def unionarray_simplified(original: classmethod[Any, Any, Any]) -> classmethod[A
     ) -> Any:
         if not dropunused and len(contents) == 2 and all(map(is_plain, contents)):
             first, second = contents
-            x, y = first._data, second._data
             if (
-                first is not second
-                and (x.dtype == y.dtype or {x.dtype.kind, y.dtype.kind} <= set("biuf"))
-                and is_on_device(tags.data)
+                is_on_device(tags.data)
                 and is_on_device(index.data)
                 and tags.length <= index.length
-                and first._mergeable_next(second, mergebool, mergecastable)
+                and can_be_one(first, second, mergebool, mergecastable)
             ):
-                out = first.backend.nplike.empty(tags.length, dtype=np.result_type(x.dtype, y.dtype))
+                x, y = first._data, second._data
+                out = room_for_both(first, second, tags.length)
                 transform(
                     value_of_two, tags.length,
                     out, tags.data, index.data, x, x.shape[0], y, y.shape[0],
                 )  # fmt: skip
-                common = parameters_intersect(first._parameters, second._parameters)
-                return NumpyArray(
-                    out, parameters=parameters_union(common, parameters), backend=first.backend
-                )
+                return as_one(first, second, out, parameters)
         return original.__func__(
             cls, tags, index, contents, parameters=parameters, mergebool=mergebool,
             mergecastable=mergecastable, dropunused=dropunused,

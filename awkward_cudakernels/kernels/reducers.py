@@ -52,7 +52,7 @@ def merge_sum(acc, other, segment):
     acc[0] += other[0]
 
 
-def _sum(toptr, offsets, outlength, elements, step, dtype=None, finish=None):
+def sum_lists(toptr, offsets, outlength, elements, step, dtype=None, finish=None):
     """Sums what `step` adds for every element: one launch, two for long lists."""
     segmented_reduce(
         offsets,
@@ -69,7 +69,7 @@ def _sum(toptr, offsets, outlength, elements, step, dtype=None, finish=None):
 @kernel("awkward_reduce_sum")
 def reduce_sum(toptr, fromptr, offsets, outlength):
     """Sum of every list, in the result's type: one launch, two for long lists."""
-    _sum(toptr, offsets, outlength, fromptr.shape[0], (step_sum, fromptr))
+    sum_lists(toptr, offsets, outlength, fromptr.shape[0], (step_sum, fromptr))
 
 
 @op
@@ -81,7 +81,7 @@ def step_squares(acc, segment, position, fromptr):
 @kernel("awkward_reduce_sumofsquares")
 def reduce_sumofsquares(toptr, fromptr, offsets, outlength):
     """Sum of squares: one launch, two for long lists."""
-    _sum(toptr, offsets, outlength, fromptr.shape[0], (step_squares, fromptr))
+    sum_lists(toptr, offsets, outlength, fromptr.shape[0], (step_squares, fromptr))
 
 
 @device_function
@@ -106,7 +106,7 @@ def step_powers(acc, segment, position, fromptr, n):
 @kernel("awkward_reduce_sumofpowers")
 def reduce_sumofpowers(toptr, fromptr, offsets, outlength, n):
     """Sum of n-th powers: one launch, two for long lists."""
-    _sum(toptr, offsets, outlength, fromptr.shape[0], (step_powers, fromptr, n))
+    sum_lists(toptr, offsets, outlength, fromptr.shape[0], (step_powers, fromptr, n))
 
 
 @op
@@ -118,7 +118,7 @@ def step_centered(acc, segment, position, fromptr, means):
 @kernel("awkward_reduce_centered_sumofsquares")
 def reduce_centered_sumofsquares(toptr, fromptr, offsets, outlength, means):
     """Sum of squared distances from each list's mean: one launch, two for long lists."""
-    _sum(toptr, offsets, outlength, fromptr.shape[0], (step_centered, fromptr, means))
+    sum_lists(toptr, offsets, outlength, fromptr.shape[0], (step_centered, fromptr, means))
 
 
 @op
@@ -167,19 +167,24 @@ def merge_prod(acc, other, segment):
     acc[0] *= other[0]
 
 
-@kernel("awkward_reduce_prod")
-def reduce_prod(toptr, fromptr, offsets, outlength):
-    """Product of every list, in the result's type: one launch, two for long lists."""
+def multiply_lists(toptr, offsets, outlength, elements, step):
+    """Multiplies by what `step` does for every element: one launch, two for long lists."""
     segmented_reduce(
         offsets,
-        fromptr.shape[0],
+        elements,
         segments=outlength,
         dtype=toptr.dtype,
         start=(start_value, 1),
-        step=(step_prod, fromptr),
+        step=step,
         merge=(merge_prod,),
         finish=(finish_value, toptr),
     )
+
+
+@kernel("awkward_reduce_prod")
+def reduce_prod(toptr, fromptr, offsets, outlength):
+    """Product of every list, in the result's type: one launch, two for long lists."""
+    multiply_lists(toptr, offsets, outlength, fromptr.shape[0], (step_prod, fromptr))
 
 
 @device_function
@@ -252,13 +257,13 @@ def finish_all(acc, segment, toptr, offsets):
 
 def _count_nonzero(toptr, fromptr, offsets, outlength, finish=None):
     step = (step_nonzero, fromptr)
-    _sum(toptr, offsets, outlength, fromptr.shape[0], step, "int64", finish)
+    sum_lists(toptr, offsets, outlength, fromptr.shape[0], step, "int64", finish)
 
 
 def _count_nonzero_complex(toptr, fromptr, offsets, outlength, finish=None):
     fromptr = _parts(fromptr)
     step = (step_nonzero_complex, fromptr)
-    _sum(toptr, offsets, outlength, fromptr.shape[0] // 2, step, "int64", finish)
+    sum_lists(toptr, offsets, outlength, fromptr.shape[0] // 2, step, "int64", finish)
 
 
 @kernel(
@@ -328,20 +333,27 @@ def merge_extremum(acc, other, segment, largest):
 
 
 def _extremum(fromptr, offsets, outlength, start, largest, finish):
+    step = (step_extremum, fromptr, largest)
+    dtype, elements = wide(fromptr.dtype), fromptr.shape[0]
+    extremum_of_lists(offsets, outlength, elements, dtype, start, step, largest, finish)
+
+
+def extremum_of_lists(offsets, outlength, elements, dtype, start, step, largest, finish):
+    """The extremum of what `step` compares with the best so far: one launch, two for long lists."""
     segmented_reduce(
         offsets,
-        fromptr.shape[0],
+        elements,
         segments=outlength,
-        dtype=_wide(fromptr.dtype),
+        dtype=dtype,
         width=2,
         start=(start_pair, start, -1),
-        step=(step_extremum, fromptr, largest),
+        step=step,
         merge=(merge_extremum, largest),
         finish=finish,
     )
 
 
-def _wide(dtype):
+def wide(dtype):
     """The type in which ops load elements of a type, and float64 for floats."""
     if dtype.kind == "f":
         return "float64"
@@ -383,7 +395,7 @@ def finish_position(acc, segment, toptr, fromptr, offsets):
 
 def _arg_extremum(toptr, fromptr, offsets, outlength, largest):
     """NaN stays only where the list begins with it, so only the first element is looked at again."""
-    start = _BEATEN[_wide(fromptr.dtype)][largest]
+    start = _BEATEN[wide(fromptr.dtype)][largest]
     finish = (finish_position, toptr, fromptr, offsets)
     _extremum(fromptr, offsets, outlength, start, largest, finish)
 

@@ -1,7 +1,5 @@
 """The array layer under awkward's CUDA arrays: NumPy's meaning, and errors that surface by themselves."""
 
-import contextlib
-import importlib
 import re
 from pathlib import Path
 
@@ -13,22 +11,9 @@ import pytest
 
 import awkward_cudakernels
 import errorflag
-from awkward_cudakernels import environment
 from awkward_cudakernels.arraylayer.elementwise import CASTS, FUNCTIONS, MIXED
 
-
-@pytest.fixture(autouse=True, params=["pretended", pytest.param("device", marks=pytest.mark.gpu)])
-def cupy(request):
-    """CuPy, or without a GPU what pretends to be it, with the backend registered."""
-    with contextlib.ExitStack() as stack:
-        if request.param == "pretended":
-            if environment.why_no_cuda() is None:
-                pytest.skip("the same runs on the GPU")
-            stack.enter_context(pretended_cupy.instead())
-        awkward_cudakernels.register()
-        stack.callback(awkward_cudakernels.unregister)
-        stack.callback(errorflag.synchronize)
-        yield importlib.import_module("cupy")
+pytestmark = pytest.mark.usefixtures("cupy")
 
 
 @pytest.fixture
