@@ -24,7 +24,6 @@ from primitives import (
     _host,
     _radix,
     inclusive_scan,
-    offsets_from,
     reduce,
     scalar_of,
     scan,
@@ -37,7 +36,7 @@ from primitives._run import Build, record
 from primitives._sort import order_of
 
 from ._registry import Function, is_size, registry
-from .arraylayer import applying, arrays, carries, combining, elementwise, options, slices
+from .arraylayer import applying, arrays, carries, combining, elementwise, keeping, options, slices
 from .signatures import Argument, families
 
 ELEMENTS = 256
@@ -172,11 +171,12 @@ def _array_layer() -> Iterator[Build]:
     """What `arraylayer` launches, for the types of awkward's indexes, masks and numbers."""
     out, mask, ranks, n = _array("l"), _array("?"), _array("i"), ELEMENTS
     with record() as recorded:
-        offsets_from((arrays.is_nonzero, mask), n - 1, ranks, dtype="flag")
         for validity in ((options.is_valid, _array("b"), 1), (options.is_some, out)):
-            offsets_from(validity, n - 1, ranks, dtype="flag")
             _reductions_of_options(validity)
-        transform(slices.kept_position, n, out, mask, ranks)
+        for by in "?bl":
+            kept = _array(by), 1
+            scan(n, (keeping.is_kept, *kept), (keeping.store_rank, ranks), total=out, dtype="flag")
+        transform(keeping.kept_position, n, out, ranks, mask, 1)
         for kind in "?bBhHiIlLfd":
             select((arrays.is_nonzero, _array(kind)), n, out, total=out)
         for kind in "?bBhHiIlL":
@@ -192,11 +192,12 @@ def _array_layer() -> Iterator[Build]:
             count = (arrays.repeat_count, x)
             scan(n, count, (arrays.store_repeat_offset, out), total=out)
             transform(carries.list_at, n, x, x, x, out, n)
-            for values in (out, ranks):
-                transform(arrays.take, n, out, values, x, n)
-            segmented_transform(out, n, slices.kept_in_list, out, mask, ranks, x, x, n)
+            transform(arrays.take, n, out, out, x, n)
+            for by in "?bl":
+                transform(keeping.offset_of_kept, n, out, x, out, n, ranks, _array(by), 1)
+            segmented_transform(out, n, keeping.kept_in_list, out, ranks, mask, 1, x, x, n)
             segmented_transform(out, n, slices.jagged_element, out, n, out, out, out, n, x, x, n)
-            segmented_transform(x, n, slices.store_local, out, mask, ranks)
+            segmented_transform(x, n, keeping.kept_local, out, ranks, mask, 1)
             scan(n + 1, (combining.combinations_of_list, 2, 0, x, x, n), (combining.store_before, out))
             segmented_transform(out, n, combining.write_pair, out, out, out, 0, x, x)
             scan(n + 1, (combining.number_of_pairs, x, x, n), (combining.store_before, out))
@@ -222,9 +223,9 @@ def _array_layer() -> Iterator[Build]:
             for index in "il" if kind in "bBiIl" else "l":
                 transform(arrays.take, n, x, x, _array(index), n)
             transform(arrays.take_row, n, x, x, out, n, 1)
-            transform(slices.kept_value, n, x, mask, ranks, x)
-            transform(options.valid_value, n, x, ranks, x)
-            transform(options.some_value, n, x, ranks, out, x, n)
+            for by in "?b":
+                transform(keeping.kept_value, n, x, ranks, _array(by), 1, x)
+            transform(keeping.kept_indexed_value, n, x, ranks, out, 2, x, n)
             segmented_transform(out, n, slices.indexed_value, x, out, out, out, x, n)
         for kind in "il":
             x = _array(kind)

@@ -35,7 +35,15 @@ from ..kernels.reducers import (
 from .arrays import copy_element
 from .carries import as_one, can_be_one, room_for_both
 from .device import Method, filled_with, is_on_device, is_plain, room_for
-from .slices import fits, ranks_and_offsets
+from .keeping import (
+    NONZERO,
+    NOT_NEGATIVE,
+    ZERO,
+    kept_indexed_value,
+    kept_value,
+    ranks_and_offsets,
+)
+from .slices import fits
 
 
 @op
@@ -98,24 +106,6 @@ def _can_be_filled(content: Any, value: Any) -> bool:
     )
 
 
-@op
-def valid_value(i, out, ranks, x):
-    rank = ranks[i]
-    if ranks[i + 1] != rank:
-        out[rank] = x[i]
-
-
-@op(errors=("index out of range",))
-def some_value(i, out, ranks, index, x, n):
-    rank = ranks[i]
-    if ranks[i + 1] != rank:
-        j = index[i]
-        if j >= n:
-            out[rank] = 0
-            return 1, j
-        out[rank] = x[j]
-
-
 def drop_none(original: Method) -> Method:
     """`ak.drop_none` of lists of options of numbers: straight to the innermost lists.
 
@@ -155,18 +145,20 @@ def listoffsetarray_drop_none(original: Method) -> Method:
 
     def _drop_none(self: Any) -> Any:
         option, offsets = self._content, self._offsets
-        keep = _validity(option)
-        if keep is None or not fits(offsets, keep[1]):
+        validity = _validity(option)
+        if validity is None or not fits(offsets, validity[1]):
             return original(self)
         content, n = option._content, int(offsets[-1])
-        ranks, nextoffsets = ranks_and_offsets(keep, offsets)
+        by, of_bytes = validity[1], type(option) is ByteMaskedArray
+        rule = (NONZERO if option._valid_when else ZERO) if of_bytes else NOT_NEGATIVE
+        ranks, nextoffsets = ranks_and_offsets(by, rule, offsets)
         out = room_for(content, int(nextoffsets[-1]))
-        if type(option) is ByteMaskedArray:
-            transform(valid_value, n, out, ranks, content._data)
+        if of_bytes:
+            transform(kept_value, n, out, ranks, by, rule, content._data)
         else:
             call_as(
                 "awkward_IndexedArray_getitem_nextcarry_outindex", transform,
-                some_value, n, out, ranks, option._index._data, content._data, content.length,
+                kept_indexed_value, n, out, ranks, by, rule, content._data, content.length,
             )  # fmt: skip
         return ListOffsetArray(nextoffsets, filled_with(content, out))
 

@@ -24,13 +24,12 @@ from primitives import offsets_from, op, segmented_transform, transform
 from .._registry import call_as
 from ..kernels.listarray import (
     jagged_element,
-    rank_dtype,
     regular_at,
     slice_first,
     sliced_element,
     sliced_length,
 )
-from .arrays import CudaArrays, check_bounds, copy_element, is_nonzero, nearest, take
+from .arrays import CudaArrays, check_bounds, copy_element, nearest
 from .device import (
     Method,
     filled_with,
@@ -39,6 +38,14 @@ from .device import (
     is_plain,
     room_for,
     starts_and_stops,
+)
+from .keeping import (
+    NONZERO,
+    kept_in_list,
+    kept_local,
+    kept_position,
+    kept_value,
+    ranks_and_offsets,
 )
 
 
@@ -97,34 +104,6 @@ def _as_carried(content: Any) -> Any:
     return ListArray(
         content.starts, content.stops, content.content, parameters=content.parameters
     )
-
-
-@op
-def kept_value(i, out, mask, ranks, x):
-    if mask[i]:
-        out[ranks[i]] = x[i]
-
-
-@op
-def kept_position(i, carry, mask, ranks):
-    if mask[i]:
-        carry[ranks[i]] = i
-
-
-@op(errors=("stops[i] < starts[i]", "stops[i] > len(content)", "index out of range"))
-def kept_in_list(
-    segment, position, local, carry, mask, ranks, starts, stops, contentlength
-):
-    if mask[position]:
-        carry[ranks[position]] = 0
-        length = stops[segment] - starts[segment]
-        if length < 0:
-            return 1
-        if length != 0 and stops[segment] > contentlength:
-            return 2
-        if local >= length:
-            return 3, local
-        carry[ranks[position]] = starts[segment] + local
 
 
 @op(errors=("stops[i] < starts[i]", "stops[i] > len(content)", "index out of range"))
@@ -237,22 +216,22 @@ def _masked(lists: Any, starts: Any, stops: Any, offsets: Any, mask: Any) -> Any
     that is kept goes to its place. One wait, for their number.
     """
     nplike, content, n = lists._backend.nplike, lists._content, int(offsets[-1])
-    ranks, nextoffsets = ranks_and_offsets((is_nonzero, mask), offsets)
+    ranks, nextoffsets = ranks_and_offsets(mask, NONZERO, offsets)
     kept = int(nextoffsets[-1])
     whole = starts.data.ptr == offsets.data.data.ptr and type(lists) is ListOffsetArray
     whole = whole and starts.dtype == offsets.dtype and content.length >= n
     if whole and is_plain(content):
         values = room_for(content, kept)
-        transform(kept_value, n, values, mask, ranks, content._data)
+        transform(kept_value, n, values, ranks, mask, NONZERO, content._data)
         content = filled_with(content, values)
     else:
         carry = nplike.empty(kept, dtype=np.int64)
         if whole:
-            transform(kept_position, n, carry, mask, ranks)
+            transform(kept_position, n, carry, ranks, mask, NONZERO)
         else:
             call_as(
                 _JAGGED, segmented_transform, offsets.data, n,
-                kept_in_list, carry, mask, ranks, starts, stops, content.length,
+                kept_in_list, carry, ranks, mask, NONZERO, starts, stops, content.length,
             )  # fmt: skip
         content = content._carry(Index64(carry, nplike=nplike), True)
     return ListOffsetArray(nextoffsets, content)
@@ -263,23 +242,6 @@ def fits(offsets: Any, content: Any) -> bool:
     return (
         is_on_device(offsets._data) and offsets[0] == 0 and int(offsets[-1]) <= content.shape[0]
     )
-
-
-def ranks_and_offsets(keep: tuple[Any, ...], offsets: Any) -> tuple[Any, Any]:
-    """Of elements of lists, of which an op keeps some: how many before each one it keeps, and the offsets of those.
-
-    The ranks have one more, for the end: an element is kept if the next one's rank is another.
-
-    Args:
-        keep: ``(keep_op, *args)``; ``keep_op(i, keep, *args)`` sets ``keep[0]``.
-        offsets: from 0 on, an `Index` on the device.
-    """
-    nplike, n = offsets.nplike, int(offsets[-1])
-    ranks = nplike.empty(n + 1, dtype=np.dtype(rank_dtype(n)))
-    offsets_from(keep, n, ranks, dtype="flag")
-    nextoffsets = nplike.empty(offsets.length, dtype=np.int64)
-    transform(take, offsets.length, nextoffsets, ranks, offsets.data, n + 1)
-    return ranks, Index64(nextoffsets, nplike=nplike)
 
 
 _JAGGED = "awkward_ListArray_getitem_jagged_apply"
@@ -348,12 +310,6 @@ def numpyarray_getitem_at(original: Method) -> Method:
     return _getitem_at
 
 
-@op
-def store_local(segment, position, local, out, mask, ranks):
-    if mask[position]:
-        out[ranks[position]] = local
-
-
 def normalise_item_bool_to_int(original: Method) -> Method:
     """Of a mask of lists, where in its list every true element is: one wait, for their number."""
 
@@ -369,9 +325,9 @@ def normalise_item_bool_to_int(original: Method) -> Method:
         ):
             return original(item, backend)
         mask, offsets = content._data, item._offsets
-        ranks, nextoffsets = ranks_and_offsets((is_nonzero, mask), offsets)
+        ranks, nextoffsets = ranks_and_offsets(mask, NONZERO, offsets)
         local = item._backend.nplike.empty(nextoffsets[-1], dtype=np.int64)
-        segmented_transform(offsets.data, int(offsets[-1]), store_local, local, mask, ranks)
+        segmented_transform(offsets.data, int(offsets[-1]), kept_local, local, ranks, mask, NONZERO)
         return ListOffsetArray(nextoffsets, NumpyArray(local, backend=item._backend))
 
     return _normalise_item_bool_to_int
