@@ -220,6 +220,12 @@ def test_leaving_out_of_lists(option, offsets, axis):
     assert_same(lambda array: ak.drop_none(array, axis=axis), lists(option(numbers("d")), offsets))
 
 
+def test_leaving_out_of_lists_that_do_not_start_at_0_takes_no_more(option):
+    assert_same(
+        lambda array: ak.drop_none(array, axis=1), lists(option(numbers("d")), [1, 1, 4, 7]), number=3
+    )
+
+
 @pytest.mark.parametrize("dtype", ["int32", "uint32"])
 @pytest.mark.parametrize("offsets", OFFSETS, ids=str)
 def test_leaving_out_of_lists_with_offsets_of_32_bits(option, offsets, dtype):
@@ -387,6 +393,15 @@ def test_reducing_long_lists(option, reduction, char):
     assert_same(function, lists(some, [0, 17000]))
     assert_same(function, lists(some, range(0, 17001, 17)))
     assert_same(function, lists(some, range(0, 17001, 40)))
+
+
+@pytest.mark.parametrize("char", "?ilfd")
+def test_a_sum_in_another_type(option, char):
+    def function(array):
+        return ak.Array(ak._do.reduce(array.layout, ak._reducers.Sum(np.float64), axis=1, mask=False))
+
+    large = np.full(10, 2**62 if char == "l" else 1e30 if char in "fd" else 1, char)
+    assert_same(function, lists(option(large), [0, 3, 3, 8]))
 
 
 @pytest.mark.parametrize("axis", [-1, 0, 1, 2, None])
