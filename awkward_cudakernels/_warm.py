@@ -36,7 +36,7 @@ from primitives._run import Build, record
 from primitives._sort import order_of
 
 from ._registry import Function, is_size, registry
-from .arraylayer import applying, arrays, carries, combining, elementwise, keeping, options, slices
+from .arraylayer import applying, arrays, carries, combining, elementwise, keeping, options, reducing, slices
 from .signatures import Argument, families
 
 ELEMENTS = 256
@@ -227,6 +227,13 @@ def _array_layer() -> Iterator[Build]:
                 transform(keeping.kept_value, n, x, ranks, _array(by), 1, x)
             transform(keeping.kept_indexed_value, n, x, ranks, out, 2, x, n)
             segmented_transform(out, n, slices.indexed_value, x, out, out, out, x, n)
+        for kind in reducing.REDUCED:
+            x, none = _array(kind), _array("b")
+            for lists in (1, n - 1):  # long ones, and short ones
+                start = x.dtype.type(0)
+                reducing.write_extremum(x, none, x, out, None, lists, True, start)
+                start = reducing.BEATEN[reducing.wide(x.dtype)][True]
+                reducing.write_extremum(out, none, x, out, out, lists, True, start)
         for kind in "il":
             x = _array(kind)
             transform(applying.without_first, n, x, x, 1)

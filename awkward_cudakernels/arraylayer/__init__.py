@@ -41,6 +41,7 @@ from . import (
     elementwise,
     indexes,
     options,
+    reducing,
     shortcuts,
     slices,
     surfacing,
@@ -60,6 +61,7 @@ def _replacements() -> Iterator[tuple[Any, str, Callable[[Any], Any]]]:
     yield ListOffsetArray, "__init__", carries.listoffsetarray_init
     yield ListOffsetArray, "_carry", carries.listoffsetarray_carry
     yield NumpyArray, "_carry", carries.numpyarray_carry
+    yield NumpyArray, "_reduce_next", reducing.numpyarray_reduce_next
     yield NumpyArray, "_getitem_at", slices.numpyarray_getitem_at
     yield NumpyArray, "_getitem_next", slices.numpyarray_getitem_next
     yield ListOffsetArray, "_recursively_apply", applying.listoffsetarray_recursively_apply

@@ -332,7 +332,7 @@ def merge_extremum(acc, other, segment, largest):
         acc[1] = other[1]
 
 
-def _extremum(fromptr, offsets, outlength, start, largest, finish):
+def extremum(fromptr, offsets, outlength, start, largest, finish):
     step = (step_extremum, fromptr, largest)
     dtype, elements = wide(fromptr.dtype), fromptr.shape[0]
     extremum_of_lists(offsets, outlength, elements, dtype, start, step, largest, finish)
@@ -361,7 +361,7 @@ def wide(dtype):
 
 
 # What the smallest and the largest element have to beat.
-_BEATEN = {
+BEATEN = {
     "int64": (2**63 - 1, -(2**63)),
     "uint64": (np.uint64(2**64 - 1), np.uint64(0)),
     "float64": (math.inf, -math.inf),
@@ -372,32 +372,37 @@ _BEATEN = {
 def reduce_max(toptr, fromptr, offsets, outlength, identity):
     """Largest element, at least `identity`, NaN passed over: one launch, two for long lists."""
     identity = toptr.dtype.type(identity)
-    _extremum(fromptr, offsets, outlength, identity, True, (finish_value, toptr))
+    extremum(fromptr, offsets, outlength, identity, True, (finish_value, toptr))
 
 
 @kernel("awkward_reduce_min")
 def reduce_min(toptr, fromptr, offsets, outlength, identity):
     """Smallest element, at most `identity`, NaN passed over: one launch, two for long lists."""
     identity = toptr.dtype.type(identity)
-    _extremum(fromptr, offsets, outlength, identity, False, (finish_value, toptr))
+    extremum(fromptr, offsets, outlength, identity, False, (finish_value, toptr))
+
+
+@device_function
+def position_of_extremum(acc, segment, fromptr, offsets):
+    """-1 of an empty list. NaN stays only where the list begins with it, so only the first element is looked at again."""
+    begin = offsets[segment]
+    best = np.int64(acc[1])
+    if begin == offsets[segment + 1]:
+        return -1
+    if best < 0 or fromptr[begin] != fromptr[begin]:
+        return begin
+    return best
 
 
 @op
 def finish_position(acc, segment, toptr, fromptr, offsets):
-    begin = offsets[segment]
-    best = np.int64(acc[1])
-    if begin == offsets[segment + 1]:
-        best = -1
-    elif best < 0 or fromptr[begin] != fromptr[begin]:
-        best = begin
-    toptr[segment] = best
+    toptr[segment] = position_of_extremum(acc, segment, fromptr, offsets)
 
 
 def _arg_extremum(toptr, fromptr, offsets, outlength, largest):
-    """NaN stays only where the list begins with it, so only the first element is looked at again."""
-    start = _BEATEN[wide(fromptr.dtype)][largest]
+    start = BEATEN[wide(fromptr.dtype)][largest]
     finish = (finish_position, toptr, fromptr, offsets)
-    _extremum(fromptr, offsets, outlength, start, largest, finish)
+    extremum(fromptr, offsets, outlength, start, largest, finish)
 
 
 @kernel("awkward_reduce_argmax")

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
+from unittest.mock import patch
 
 import awkward as ak
 import numpy as np
@@ -19,6 +20,7 @@ from awkward._nplikes.numpy import Numpy
 
 import awkward_cudakernels
 from awkward_cudakernels._registry import HostKernel
+from primitives import _device, _host
 
 SUFFIX = re.compile(r" \(in compiled code: .*?\)(?=\n|$)")
 """What awkward adds to the errors of its compiled kernels: where in its C++ sources they are."""
@@ -274,3 +276,33 @@ def _drop_error() -> None:
         awkward_cudakernels.synchronize_cuda()
     except ValueError:
         pass
+
+
+# Launches
+
+
+@contextmanager
+def launches():
+    """Lists what this project's primitives launch."""
+    found = []
+
+    def counting(launch):
+        def counted(self, call, *args):
+            found.append(call)
+            return launch(self, call, *args)
+
+        return counted
+
+    with (
+        patch.object(_host.HostKernel, "launch", counting(_host.HostKernel.launch)),
+        patch.object(_device.DeviceKernel, "launch", counting(_device.DeviceKernel.launch)),
+    ):
+        yield found
+
+
+def assert_same(function, *layouts, number=None):
+    """That a function does what it does on the CPU, with so many launches."""
+    with launches() as found:
+        assert problems(function, *map(ak.Array, layouts), backend="cuda") == []
+    if number is not None:
+        assert len(found) == number

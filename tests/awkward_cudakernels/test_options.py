@@ -2,48 +2,16 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from unittest.mock import patch
-
 import awkward as ak
 import numpy as np
 import operations
 import pytest
-
-from primitives._device import DeviceKernel
-from primitives._host import HostKernel
+from operations import assert_same, launches
 
 pytestmark = pytest.mark.usefixtures("cupy")
 
 KINDS = "?bBhHiIlLfdFD"
 SOME = [True, False, False, True, True, True, False, True]
-
-
-@contextmanager
-def launches():
-    """Lists what this project's primitives launch."""
-    found = []
-
-    def counting(launch):
-        def counted(self, call, *args):
-            found.append(call)
-            return launch(self, call, *args)
-
-        return counted
-
-    with (
-        patch.object(HostKernel, "launch", counting(HostKernel.launch)),
-        patch.object(DeviceKernel, "launch", counting(DeviceKernel.launch)),
-    ):
-        yield found
-
-
-def assert_same(function, *layouts, number=None):
-    """That a function does what it does on the CPU, with so many launches."""
-    with launches() as found:
-        assert operations.problems(function, *map(ak.Array, layouts), backend="cuda") == []
-    if number is not None:
-        assert len(found) == number
 
 
 def numbers(char, n=10):

@@ -1,0 +1,91 @@
+"""Extrema of lists, of which empty ones have none: which these are is written with the result."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from awkward import _reducers
+from awkward.contents import ByteMaskedArray, NumpyArray, RegularArray
+from awkward.index import Index8
+
+from primitives import op
+
+from ..kernels.reducers import BEATEN, extremum, position_of_extremum, wide
+from .arrays import CudaArrays
+from .device import Method, is_on_device, is_plain
+
+
+@op
+def finish_value_or_none(acc, segment, out, none, offsets):
+    out[segment] = acc[0]
+    none[segment] = offsets[segment + 1] <= offsets[segment]
+
+
+@op
+def finish_local_position_or_none(acc, segment, out, none, x, offsets, starts):
+    position = position_of_extremum(acc, segment, x, offsets)
+    out[segment] = position - starts[segment] if position >= 0 else -1
+    none[segment] = offsets[segment + 1] <= offsets[segment]
+
+
+VALUES = {_reducers.Max: True, _reducers.Min: False}
+POSITIONS = {_reducers.ArgMax: True, _reducers.ArgMin: False}
+"""awkward's reducers, as these classes define them, and whether they look for the largest element."""
+REDUCED = "bBhHiIlLfd"
+"""The dtypes whose extrema an accumulator of two numbers finds."""
+
+
+def write_extremum(out: Any, none: Any, x: Any, offsets: Any, starts: Any, lists: int, largest: bool, start: Any) -> None:
+    """Extrema of lists, or their positions if `starts` are given: one launch, two for long lists.
+
+    Args:
+        out: one result for every list.
+        none: receives 1 for a list that is empty.
+        x: the elements.
+        offsets: of the lists.
+        starts: where each list starts, to count positions from; None for the extrema themselves.
+        lists: their number.
+        largest: whether the largest is looked for.
+        start: what an element has to beat.
+    """
+    finish: tuple[Any, ...] = (finish_value_or_none, out, none, offsets)
+    if starts is not None:
+        finish = (finish_local_position_or_none, out, none, x, offsets, starts)
+    extremum(x, offsets, lists, start, largest, finish)
+
+
+def numpyarray_reduce_next(original: Method) -> Method:
+    """`NumpyArray._reduce_next`: extrema in one launch instead of two, positions instead of three."""
+
+    def _reduce_next(
+        self: Any, reducer: Any, negaxis: Any, starts: Any, shifts: Any, offsets: Any, outlength: Any,
+        mask: Any, keepdims: Any, behavior: Any,
+    ) -> Any:  # fmt: skip
+        nplike, kind = self._backend.nplike, type(reducer)
+        of_values = kind in VALUES and reducer._initial is None
+        if not (
+            mask
+            and (of_values or (kind in POSITIONS and shifts is None and is_on_device(starts._data)))
+            and type(nplike) is CudaArrays
+            and is_plain(self)
+            and self._data.dtype.char in REDUCED
+            and is_on_device(offsets._data)
+            and offsets._data.dtype == np.int64
+        ):
+            return original(self, reducer, negaxis, starts, shifts, offsets, outlength, mask, keepdims, behavior)
+        x = self._data
+        out = nplike.empty(outlength, dtype=x.dtype if of_values else np.int64)
+        none = nplike.empty(outlength, dtype=np.int8)
+        if of_values:
+            start = x.dtype.type(reducer._identity_for(x.dtype))
+            write_extremum(out, none, x, offsets._data, None, outlength, VALUES[kind], start)
+        else:
+            largest = POSITIONS[kind]
+            start = BEATEN[wide(x.dtype)][largest]
+            write_extremum(out, none, x, offsets._data, starts._data, outlength, largest, start)
+        found: Any = NumpyArray(out, backend=self._backend)
+        found = ByteMaskedArray(Index8(none, nplike=nplike), found, False)
+        return RegularArray(found, 1, self.length) if keepdims else found
+
+    return _reduce_next
