@@ -37,7 +37,15 @@ from primitives._run import Build, record
 from primitives._sort import order_of
 
 from ._registry import Function, is_size, registry
-from .arraylayer import applying, arrays, carries, combining, elementwise, slices
+from .arraylayer import (
+    applying,
+    arrays,
+    carries,
+    combining,
+    elementwise,
+    merging,
+    slices,
+)
 from .signatures import Argument, families
 
 ELEMENTS = 256
@@ -188,6 +196,7 @@ def _array_layer() -> Iterator[Build]:
             x = _array(kind)
             count = (arrays.repeat_count, x)
             scan(n, count, (arrays.store_repeat_offset, out), total=out)
+            transform(merging.shifted_offset, n, out, x, 0)
             transform(carries.list_at, n, x, x, x, out, n)
             for values in (out, ranks):
                 transform(arrays.take, n, out, values, x, n)
@@ -214,11 +223,15 @@ def _array_layer() -> Iterator[Build]:
                 y = _array(other)
                 merged = _array(np.result_type(x.dtype, y.dtype).char)
                 transform(carries.value_of_two, n, merged, _array("b"), out, x, n, y, n)
+                segmented_transform(
+                    out, n, merging.value_of_either, merged, out, out, 0, 0, x, n, y, n
+                )
             for index in "il" if kind in "bBiIl" else "l":
                 transform(arrays.take, n, x, x, _array(index), n)
             transform(arrays.take_row, n, x, x, out, n, 1)
             transform(slices.kept_value, n, x, mask, ranks, x)
             segmented_transform(out, n, slices.indexed_value, x, out, out, out, x, n)
+        transform(merging.sum_of_offsets, n, out, out, out, 0)
         for kind in "il":
             x = _array(kind)
             transform(applying.without_first, n, x, x, 1)

@@ -15,6 +15,7 @@ import awkward as ak
 import awkward._connect.numpy
 import awkward._slicing
 import awkward.operations.ak_cartesian
+import awkward.operations.ak_concatenate
 import awkward.operations.ak_to_layout
 from awkward._errors import ErrorContext
 from awkward._nplikes.cupy import Cupy
@@ -32,7 +33,18 @@ from awkward.contents import (
 )
 from awkward.index import Index
 
-from . import applying, carries, combining, device, elementwise, indexes, shortcuts, slices, surfacing
+from . import (
+    applying,
+    carries,
+    combining,
+    device,
+    elementwise,
+    indexes,
+    merging,
+    shortcuts,
+    slices,
+    surfacing,
+)
 from .arrays import CudaArrays
 
 __all__ = ["installed"]
@@ -69,8 +81,13 @@ def _replacements() -> Iterator[tuple[Any, str, Callable[[Any], Any]]]:
     for owner in (Content, ak.record.Record):
         yield owner, "to_list", surfacing.checked
     yield ErrorContext, "decorate_exception", surfacing.cause_of
-    yield awkward.operations.ak_cartesian, "_impl", combining.cartesian
-    yield awkward.operations.ak_to_layout, "_impl", shortcuts.to_layout
+    yield ListOffsetArray, "_mergemany", merging.listoffsetarray_mergemany
+    for operation, replace in (
+        (awkward.operations.ak_cartesian, combining.cartesian),
+        (awkward.operations.ak_concatenate, merging.concatenate),
+        (awkward.operations.ak_to_layout, shortcuts.to_layout),
+    ):
+        yield operation, "_impl", replace
     for asked in shortcuts.ASKED_OFTEN:
         if type(asked) is type(VirtualNDArray):
             yield asked, "__class__", lambda _: shortcuts.NominalMeta
