@@ -44,8 +44,10 @@ from .arraylayer import (
     combining,
     elementwise,
     merging,
+    missing,
     slices,
 )
+from .kernels.indexedarray import is_some
 from .signatures import Argument, families
 
 ELEMENTS = 256
@@ -197,6 +199,7 @@ def _array_layer() -> Iterator[Build]:
             count = (arrays.repeat_count, x)
             scan(n, count, (arrays.store_repeat_offset, out), total=out)
             transform(merging.shifted_offset, n, out, x, 0)
+            transform(missing.start_or_none, n, out, x, x)
             transform(carries.list_at, n, x, x, x, out, n)
             for values in (out, ranks):
                 transform(arrays.take, n, out, values, x, n)
@@ -219,6 +222,9 @@ def _array_layer() -> Iterator[Build]:
             x = _array(kind)
             segmented_transform(out, n, arrays.repeat_element, x, x)
             segmented_transform(out, n, carries.list_value, x, x, n, out)
+            for index in (out, ranks):
+                some = (is_some, index)
+                scan(n, some, (missing.store_single_value, out, x, index, x, n), dtype="flag")
             for other in [kind] if kind in "FD" else sorted({kind, "l", "d"}):  # Nones filled with a number
                 y = _array(other)
                 merged = _array(np.result_type(x.dtype, y.dtype).char)
@@ -234,6 +240,8 @@ def _array_layer() -> Iterator[Build]:
         transform(merging.sum_of_offsets, n, out, out, out, 0)
         for kind in "il":
             x = _array(kind)
+            store = (missing.store_single_position, out, out, x, n)
+            scan(n, (is_some, x), store, dtype="flag")
             transform(applying.without_first, n, x, x, 1)
             for length in (1, n):
                 applying.find_span(x[:length], _array("l")[:2], out)

@@ -16,6 +16,8 @@ import awkward._connect.numpy
 import awkward._slicing
 import awkward.operations.ak_cartesian
 import awkward.operations.ak_concatenate
+import awkward.operations.ak_firsts
+import awkward.operations.ak_singletons
 import awkward.operations.ak_to_layout
 from awkward._errors import ErrorContext
 from awkward._nplikes.cupy import Cupy
@@ -41,6 +43,7 @@ from . import (
     elementwise,
     indexes,
     merging,
+    missing,
     shortcuts,
     slices,
     surfacing,
@@ -85,6 +88,8 @@ def _replacements() -> Iterator[tuple[Any, str, Callable[[Any], Any]]]:
     for operation, replace in (
         (awkward.operations.ak_cartesian, combining.cartesian),
         (awkward.operations.ak_concatenate, merging.concatenate),
+        (awkward.operations.ak_firsts, missing.firsts),
+        (awkward.operations.ak_singletons, missing.singletons),
         (awkward.operations.ak_to_layout, shortcuts.to_layout),
     ):
         yield operation, "_impl", replace

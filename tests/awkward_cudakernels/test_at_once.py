@@ -293,3 +293,86 @@ def test_joined_arrays(chars, n):
     expected = np.concatenate(given)
     assert found.dtype == expected.dtype
     assert found.get().tolist() == expected.tolist()
+
+
+# Firsts and singletons
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1, 2])
+@pytest.mark.parametrize("name", ALL, **IDS)
+def test_firsts(name, axis):
+    with contextlib.suppress(operations.Undefined):
+        assert_same(lambda a: ak.firsts(a, axis=axis), ALL[name])
+
+
+@pytest.mark.parametrize("name", ["some", "of int32", "of uint32", "starts and stops", "records", "strings"])
+def test_what_firsts_launches(cupy, name):
+    assert_at_once(cupy, lambda a: ak.firsts(a, axis=1), [ak.Array(ALL[name])], ["transform"])
+
+
+INDEX = [2, -1, 0, -1, -1, 6, 2]
+OPTIONS = {
+    "numbers": NumpyArray(NUMBERS),
+    "integers": NumpyArray(np.arange(7, dtype=np.int8)),
+    "halves": NumpyArray(NUMBERS.astype(np.float16)),
+    "rows": NumpyArray(np.arange(14).reshape(7, 2)),
+    "records": RECORDS,
+    "lists": lists(NUMBERS, [0, 1, 1, 3, 4, 5, 7, 7]),
+    "strings": ak.Array(["a", "bc", "d", "e", "", "gh", "i"]).layout,
+    "of parameters": NumpyArray(np.arange(7), parameters={"unit": "mm"}),
+}
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+@pytest.mark.parametrize("index", [INDEX, [-1] * 5, [0, 6, 3], [], [7], [-1, 100]], ids=str)
+@pytest.mark.parametrize("dtype", [np.int64, np.int32])
+@pytest.mark.parametrize("name", OPTIONS)
+def test_singletons(name, dtype, index, axis):
+    parameters = {"some": "thing"} if name == "of parameters" else None
+    layout = ak.contents.IndexedOptionArray(
+        Index(np.array(index, dtype)), OPTIONS[name], parameters=parameters
+    )
+    with contextlib.suppress(operations.Undefined):
+        assert_same(lambda a: ak.singletons(a, axis=axis), layout)
+
+
+@pytest.mark.parametrize("name", ALL, **IDS)
+def test_singletons_of_others(name):
+    with contextlib.suppress(operations.Undefined):
+        assert_same(lambda a: ak.singletons(a, axis=0), ALL[name])
+
+
+def test_what_singletons_launches(cupy):
+    def function(a):
+        return ak.singletons(a, axis=0)
+
+    for name, templates in (("numbers", ["scan"]), ("integers", ["scan"]), ("rows", ["scan", "transform"])):
+        layout = ak.contents.IndexedOptionArray(Index64(np.array(INDEX)), OPTIONS[name])
+        assert_at_once(cupy, function, [ak.Array(layout)], templates, waiting=1)
+
+
+def test_singletons_of_nothing_have_an_offset():
+    layout = ak.contents.IndexedOptionArray(Index64(np.zeros(0, np.int64)), OPTIONS["numbers"])
+    found = ak.singletons(ak.to_backend(ak.Array(layout), "cuda"), axis=0)
+    assert ak.to_backend(found, "cpu").layout.offsets.data.tolist() == [0]
+
+
+def test_an_option_beyond_its_content_is_an_error():
+    layout = ak.contents.IndexedOptionArray(Index64(np.array([0, 7])), OPTIONS["numbers"])
+    with pytest.raises(ValueError, match="index out of range"):
+        ak.singletons(ak.to_backend(ak.Array(layout), "cuda"), axis=0)
+
+
+@pytest.mark.parametrize("function", [ak.firsts, ak.singletons])
+def test_options_keep_what_an_array_carries(function):
+    layout = OF_NUMBERS["some"] if function is ak.firsts else ak.Array([1, None, 3]).layout
+    axis = 1 if function is ak.firsts else 0
+    array = ak.Array(layout, attrs={"one": 1}, behavior={"first": 1})
+    named = ak.with_named_axis(array, tuple("xy"[: axis + 1]))
+    for given in (array, named):
+        for options in ({}, {"attrs": {"three": 3}}, {"behavior": {"third": 3}}):
+            expected = function(given, axis=axis, **options)
+            found = function(ak.to_backend(given, "cuda"), axis=axis, **options)
+            assert dict(found.attrs) == dict(expected.attrs)
+            assert found.behavior == expected.behavior
+            assert found.to_list() == expected.to_list()
