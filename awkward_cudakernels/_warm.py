@@ -26,6 +26,7 @@ from primitives import (
     inclusive_scan,
     offsets_from,
     reduce,
+    run_boundaries,
     scalar_of,
     scan,
     segment_ids,
@@ -43,6 +44,7 @@ from .arraylayer import (
     carries,
     combining,
     elementwise,
+    grouping,
     merging,
     missing,
     slices,
@@ -189,6 +191,9 @@ def _array_layer() -> Iterator[Build]:
         for kind in "?bBhHiIlL":
             x = _array(kind)
             inclusive_scan(x, _array("L" if x.dtype.kind == "u" else "l"))
+        for kind in "?bBhHiIlLfd":
+            run_boundaries(_array(kind), out, total=out)
+            segmented_transform(out, n, grouping.starts_run, mask, _array(kind))
         for kind in "bBiIl":
             x = _array(kind)
             reduce(n, (arrays.differs, x, x), out)
@@ -198,6 +203,7 @@ def _array_layer() -> Iterator[Build]:
             x = _array(kind)
             count = (arrays.repeat_count, x)
             scan(n, count, (arrays.store_repeat_offset, out), total=out)
+            scan(n, count, (grouping.store_offset_of_group, out))
             transform(merging.shifted_offset, n, out, x, 0)
             transform(missing.start_or_none, n, out, x, x)
             transform(carries.list_at, n, x, x, x, out, n)
@@ -237,6 +243,7 @@ def _array_layer() -> Iterator[Build]:
             transform(arrays.take_row, n, x, x, out, n, 1)
             transform(slices.kept_value, n, x, mask, ranks, x)
             segmented_transform(out, n, slices.indexed_value, x, out, out, out, x, n)
+        transform(grouping.length_of_run, n, out, out, n, n)
         transform(merging.sum_of_offsets, n, out, out, out, 0)
         for kind in "il":
             x = _array(kind)

@@ -17,8 +17,10 @@ import awkward._slicing
 import awkward.operations.ak_cartesian
 import awkward.operations.ak_concatenate
 import awkward.operations.ak_firsts
+import awkward.operations.ak_run_lengths
 import awkward.operations.ak_singletons
 import awkward.operations.ak_to_layout
+import awkward.operations.ak_unflatten
 from awkward._errors import ErrorContext
 from awkward._nplikes.cupy import Cupy
 from awkward._nplikes.virtual import VirtualNDArray
@@ -41,6 +43,7 @@ from . import (
     combining,
     device,
     elementwise,
+    grouping,
     indexes,
     merging,
     missing,
@@ -89,8 +92,10 @@ def _replacements() -> Iterator[tuple[Any, str, Callable[[Any], Any]]]:
         (awkward.operations.ak_cartesian, combining.cartesian),
         (awkward.operations.ak_concatenate, merging.concatenate),
         (awkward.operations.ak_firsts, missing.firsts),
+        (awkward.operations.ak_run_lengths, grouping.run_lengths),
         (awkward.operations.ak_singletons, missing.singletons),
         (awkward.operations.ak_to_layout, shortcuts.to_layout),
+        (awkward.operations.ak_unflatten, grouping.unflatten),
     ):
         yield operation, "_impl", replace
     for asked in shortcuts.ASKED_OFTEN:

@@ -205,7 +205,7 @@ def _by_lists(lists: Any, where: Any) -> Any:
         and by.dtype != np.uint64
         and where.length == lists.length
         and where.parameter("__array__") is None
-        and _fits(where._offsets, by)
+        and fits(where._offsets, by)
     ):
         return None
     find = _masked if by.dtype == np.bool_ else _indexed
@@ -237,7 +237,7 @@ def _masked(lists: Any, starts: Any, stops: Any, offsets: Any, mask: Any) -> Any
     that is kept goes to its place. One wait, for their number.
     """
     nplike, content, n = lists._backend.nplike, lists._content, int(offsets[-1])
-    ranks, nextoffsets = _ranks_and_offsets(mask, offsets)
+    ranks, nextoffsets = ranks_and_offsets(mask, offsets)
     kept = int(nextoffsets[-1])
     whole = starts.data.ptr == offsets.data.data.ptr and type(lists) is ListOffsetArray
     whole = whole and starts.dtype == offsets.dtype and content.length >= n
@@ -258,14 +258,14 @@ def _masked(lists: Any, starts: Any, stops: Any, offsets: Any, mask: Any) -> Any
     return ListOffsetArray(nextoffsets, content)
 
 
-def _fits(offsets: Any, content: Any) -> bool:
+def fits(offsets: Any, content: Any) -> bool:
     """Whether an index is of offsets on the device, from 0 on, that the content reaches."""
     return (
         is_on_device(offsets._data) and offsets[0] == 0 and int(offsets[-1]) <= content.shape[0]
     )
 
 
-def _ranks_and_offsets(mask: Any, offsets: Any) -> tuple[Any, Any]:
+def ranks_and_offsets(mask: Any, offsets: Any) -> tuple[Any, Any]:
     """Of a mask of lists: how many elements before each one are kept, and the offsets of what is kept."""
     nplike, n = offsets.nplike, int(offsets[-1])
     ranks = nplike.empty(n + 1, dtype=np.dtype(rank_dtype(n)))
@@ -358,11 +358,11 @@ def normalise_item_bool_to_int(original: Method) -> Method:
             and type(item._backend.nplike) is CudaArrays
             and content._data.dtype == np.bool_
             and is_on_device(content._data)
-            and _fits(item._offsets, content._data)
+            and fits(item._offsets, content._data)
         ):
             return original(item, backend)
         mask, offsets = content._data, item._offsets
-        ranks, nextoffsets = _ranks_and_offsets(mask, offsets)
+        ranks, nextoffsets = ranks_and_offsets(mask, offsets)
         local = item._backend.nplike.empty(nextoffsets[-1], dtype=np.int64)
         segmented_transform(offsets.data, int(offsets[-1]), store_local, local, mask, ranks)
         return ListOffsetArray(nextoffsets, NumpyArray(local, backend=item._backend))

@@ -376,3 +376,137 @@ def test_options_keep_what_an_array_carries(function):
             assert dict(found.attrs) == dict(expected.attrs)
             assert found.behavior == expected.behavior
             assert found.to_list() == expected.to_list()
+
+
+# Groups
+
+
+COUNTS = {
+    "fitting": [3, 0, 4, 0],
+    "one": [7],
+    "too few": [3, 3],
+    "too many": [3, 3, 3],
+    "of nothing": [],
+    "only zeros": [0, 0],
+}
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int32", "uint8", "uint64", "float64", "bool"])
+@pytest.mark.parametrize("counts", COUNTS)
+@pytest.mark.parametrize(
+    "array", [NumpyArray(NUMBERS), NumpyArray(NUMBERS[:0]), RECORDS, OPTIONS["lists"], OPTIONS["strings"]],
+    ids=lambda layout: f"{type(layout).__name__}-{layout.length}",
+)  # fmt: skip
+def test_unflatten(array, counts, dtype):
+    counts = ak.Array(np.array(COUNTS[counts], dtype))
+    assert_same(lambda a, n: ak.unflatten(a, n, axis=0), ak.Array(array), counts)
+
+
+@pytest.mark.parametrize(
+    "counts",
+    [
+        ak.Array([3, None, 4]),
+        ak.Array(ak.contents.IndexedArray(Index64(np.array([1, 0])), NumpyArray(np.array([4, 3])))),
+        ak.Array([[3, 4]]),
+        ak.Array(["one"]),
+    ],
+    ids=str,
+)
+def test_unflatten_by_other_counts(counts):
+    assert_same(lambda a, n: ak.unflatten(a, n, axis=0), ak.Array(NUMBERS), counts)
+
+
+@pytest.mark.parametrize("axis", [1, -1])
+def test_unflatten_of_lists(axis):
+    array, counts = ak.Array([[1, 2, 3], [], [4, 5]]), ak.Array([2, 1, 0, 2])
+    assert_same(lambda a, n: ak.unflatten(a, n, axis=axis), array, counts)
+
+
+@pytest.mark.parametrize("counts", [[5, -2, 4], [-1, 8], [8, -1], [7, -3, 3]], ids=str)
+def test_unflatten_refuses_negative_counts(counts):
+    array, counts = (ak.to_backend(ak.Array(x), "cuda") for x in (NUMBERS, counts))
+    with pytest.raises(ValueError, match="structure imposed by 'counts' does not fit"):
+        ak.unflatten(array, counts)
+
+
+def test_unflatten_keeps_what_arrays_carry():
+    array = ak.Array(NUMBERS, attrs={"one": 1, "both": 1}, behavior={"first": 1})
+    counts = ak.Array([3, 4], attrs={"two": 2, "both": 2}, behavior={"second": 2})
+    for given in (array, ak.with_named_axis(array, ("x",))):
+        for options in ({}, {"attrs": {"three": 3}}, {"behavior": {"third": 3}}):
+            expected = ak.unflatten(given, counts, **options)
+            found = ak.unflatten(ak.to_backend(given, "cuda"), ak.to_backend(counts, "cuda"), **options)
+            assert dict(found.attrs) == dict(expected.attrs)
+            assert found.behavior == expected.behavior
+
+
+def test_what_unflatten_launches(cupy):
+    for dtype in ("int64", "int32"):
+        arrays = [ak.Array(NUMBERS), ak.Array(np.array([3, 0, 4], dtype))]
+        assert_at_once(cupy, lambda a, n: ak.unflatten(a, n), arrays, ["scan"], waiting=1)
+
+
+RUNS = {
+    "none": [],
+    "one": [1],
+    "some": [1, 1, 2, 0, 0, 0, 1],
+    "equal": [2] * 300,
+    "unequal": list(range(100)),
+    "long": np.repeat(np.arange(50) % 2, np.arange(50) ** 2),
+}
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int32", "uint64", "bool", "float64", "float32", "complex128", "float16"])
+@pytest.mark.parametrize("name", RUNS)
+def test_run_lengths(name, dtype):
+    assert_same(ak.run_lengths, ak.Array(np.array(RUNS[name]).astype(dtype)))
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        ak.Array([0.0, -0.0, np.nan, np.nan, np.inf, np.inf]),
+        ak.Array([[1, 1, 2], [2, 2], [], [2, 3]]),
+        ak.Array([["one", "one"], ["one", "two"]]),
+        ak.Array(["one", "one", "two"]),
+        ak.Array(np.array([[1, 1], [1, 2]])),
+        ak.Array([1, None, 1]),
+        ak.Array(NumpyArray(np.array([1, 1, 2]), parameters={"unit": "mm"}), attrs={"one": 1}),
+    ],
+    ids=str,
+)
+def test_run_lengths_of_others(array):
+    with contextlib.suppress(operations.Undefined):
+        assert_same(ak.run_lengths, array)
+
+
+@pytest.mark.parametrize("name", ALL, **IDS)
+def test_run_lengths_of_lists(name):
+    with contextlib.suppress(operations.Undefined):
+        assert_same(ak.run_lengths, ALL[name])
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int32", "bool", "float32", "complex64", "float16"])
+@pytest.mark.parametrize(
+    "offsets", [[0, 3, 3, 7], [0, 0, 2, 2, 4, 7, 7], [0, 7], [0, 0, 1], [0, 0], [2, 4, 7]], ids=str
+)
+def test_runs_do_not_cross_lists(offsets, dtype):
+    for values in ([1, 1, 1, 1, 1, 1, 1], [1, 1, 0, 0, 1, 1, 1], [0, 1, 0, 1, 0, 1, 0]):
+        for of in (np.int64, np.int32):
+            assert_same(ak.run_lengths, lists(np.array(values, dtype), offsets, dtype=of))
+
+
+def test_run_lengths_keeps_what_an_array_carries():
+    array = ak.with_named_axis(ak.Array([1, 1, 2], attrs={"one": 1}, behavior={"first": 1}), ("x",))
+    for options in ({}, {"attrs": {"three": 3}}, {"behavior": {"third": 3}}):
+        expected = ak.run_lengths(array, **options)
+        found = ak.run_lengths(ak.to_backend(array, "cuda"), **options)
+        assert dict(found.attrs) == dict(expected.attrs)
+        assert found.behavior == expected.behavior
+
+
+def test_what_run_lengths_launches(cupy):
+    for values in (np.array([1, 1, 2]), np.array([1.5, 2.5])):
+        assert_at_once(cupy, ak.run_lengths, [ak.Array(values)], ["scan", "transform"], waiting=1)
+    templates = ["segmented_transform", "scan", "transform", "transform", "transform"]
+    assert_at_once(cupy, ak.run_lengths, [ak.Array(OF_NUMBERS["some"])], templates, waiting=1)
