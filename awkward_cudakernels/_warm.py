@@ -25,6 +25,7 @@ from primitives import (
     _radix,
     inclusive_scan,
     reduce,
+    run_boundaries,
     scalar_of,
     scan,
     segment_ids,
@@ -36,7 +37,20 @@ from primitives._run import Build, record
 from primitives._sort import order_of
 
 from ._registry import Function, is_size, registry
-from .arraylayer import applying, arrays, carries, combining, elementwise, keeping, options, reducing, slices
+from .arraylayer import (
+    applying,
+    arrays,
+    carries,
+    combining,
+    elementwise,
+    grouping,
+    keeping,
+    merging,
+    missing,
+    options,
+    reducing,
+    slices,
+)
 from .signatures import Argument, families
 
 ELEMENTS = 256
@@ -182,6 +196,9 @@ def _array_layer() -> Iterator[Build]:
         for kind in "?bBhHiIlL":
             x = _array(kind)
             inclusive_scan(x, _array("L" if x.dtype.kind == "u" else "l"))
+        for kind in "?bBhHiIlLfd":
+            run_boundaries(_array(kind), out, total=out)
+            segmented_transform(out, n, grouping.starts_run, mask, _array(kind))
         for kind in "bBiIl":
             x = _array(kind)
             reduce(n, (arrays.differs, x, x), out)
@@ -191,6 +208,9 @@ def _array_layer() -> Iterator[Build]:
             x = _array(kind)
             count = (arrays.repeat_count, x)
             scan(n, count, (arrays.store_repeat_offset, out), total=out)
+            scan(n, count, (grouping.store_offset_of_group, out))
+            transform(merging.shifted_offset, n, out, x, 0)
+            transform(missing.start_or_none, n, out, x, x)
             transform(carries.list_at, n, x, x, x, out, n)
             transform(arrays.take, n, out, out, x, n)
             for by in "?bl":
@@ -214,12 +234,18 @@ def _array_layer() -> Iterator[Build]:
             x = _array(kind)
             segmented_transform(out, n, arrays.repeat_element, x, x)
             segmented_transform(out, n, carries.list_value, x, x, n, out)
+            for index in (out, ranks):
+                some = (options.is_some, index)
+                scan(n, some, (missing.store_single_value, out, x, index, x, n), dtype="flag")
             for other in [kind] if kind in "FD" else sorted({kind, "l", "d"}):  # a number of the user's
                 y = _array(other)
                 merged = _array(np.result_type(x.dtype, y.dtype).char)
                 transform(carries.value_of_two, n, merged, _array("b"), out, x, n, y, n)
                 transform(options.value_or_fill, n, merged, _array("b"), 1, x, y)
                 transform(options.indexed_value_or_fill, n, merged, out, x, n, y)
+                segmented_transform(
+                    out, n, merging.value_of_either, merged, out, out, 0, 0, x, n, y, n
+                )
             for index in "il" if kind in "bBiIl" else "l":
                 transform(arrays.take, n, x, x, _array(index), n)
             transform(arrays.take_row, n, x, x, out, n, 1)
@@ -234,8 +260,12 @@ def _array_layer() -> Iterator[Build]:
                 reducing.write_extremum(x, none, x, out, None, lists, True, start)
                 start = reducing.BEATEN[reducing.wide(x.dtype)][True]
                 reducing.write_extremum(out, none, x, out, out, lists, True, start)
+        transform(grouping.length_of_run, n, out, out, n, n)
+        transform(merging.sum_of_offsets, n, out, out, out, 0)
         for kind in "il":
             x = _array(kind)
+            store = (missing.store_single_position, out, out, x, n)
+            scan(n, (options.is_some, x), store, dtype="flag")
             transform(applying.without_first, n, x, x, 1)
             for length in (1, n):
                 applying.find_span(x[:length], _array("l")[:2], out)

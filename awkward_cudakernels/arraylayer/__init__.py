@@ -15,8 +15,13 @@ import awkward as ak
 import awkward._connect.numpy
 import awkward._slicing
 import awkward.operations.ak_cartesian
+import awkward.operations.ak_concatenate
 import awkward.operations.ak_drop_none
+import awkward.operations.ak_firsts
+import awkward.operations.ak_run_lengths
+import awkward.operations.ak_singletons
 import awkward.operations.ak_to_layout
+import awkward.operations.ak_unflatten
 from awkward._errors import ErrorContext
 from awkward._nplikes.cupy import Cupy
 from awkward._nplikes.virtual import VirtualNDArray
@@ -39,7 +44,10 @@ from . import (
     combining,
     device,
     elementwise,
+    grouping,
     indexes,
+    merging,
+    missing,
     options,
     reducing,
     shortcuts,
@@ -88,9 +96,18 @@ def _replacements() -> Iterator[tuple[Any, str, Callable[[Any], Any]]]:
     for owner in (Content, ak.record.Record):
         yield owner, "to_list", surfacing.checked
     yield ErrorContext, "decorate_exception", surfacing.cause_of
-    yield awkward.operations.ak_cartesian, "_impl", combining.cartesian
-    yield awkward.operations.ak_drop_none, "_impl", options.drop_none
-    yield awkward.operations.ak_to_layout, "_impl", shortcuts.to_layout
+    yield ListOffsetArray, "_mergemany", merging.listoffsetarray_mergemany
+    for operation, replace in (
+        (awkward.operations.ak_cartesian, combining.cartesian),
+        (awkward.operations.ak_concatenate, merging.concatenate),
+        (awkward.operations.ak_drop_none, options.drop_none),
+        (awkward.operations.ak_firsts, missing.firsts),
+        (awkward.operations.ak_run_lengths, grouping.run_lengths),
+        (awkward.operations.ak_singletons, missing.singletons),
+        (awkward.operations.ak_to_layout, shortcuts.to_layout),
+        (awkward.operations.ak_unflatten, grouping.unflatten),
+    ):
+        yield operation, "_impl", replace
     for asked in shortcuts.ASKED_OFTEN:
         if type(asked) is type(VirtualNDArray):
             yield asked, "__class__", lambda _: shortcuts.NominalMeta

@@ -8,7 +8,6 @@ from typing import Any
 import awkward as ak
 import numpy as np
 from awkward._layout import HighLevelContext, maybe_posaxis
-from awkward._namedaxis import NAMED_AXIS_KEY
 from awkward.contents import (
     IndexedArray,
     IndexedOptionArray,
@@ -24,7 +23,7 @@ from primitives import device_function, op, scan, segmented_transform
 from .._registry import call_as
 from ..kernels.listarray import combinations_of_list, pair_at, store_before
 from .arrays import CudaArrays, copy_element
-from .device import Method, filled_with, is_on_device, is_plain, room_for, starts_and_stops
+from .device import Method, filled_with, has_named_axis, is_on_device, is_plain, room_for, starts_and_stops
 
 
 @op
@@ -168,7 +167,7 @@ def _can_be_multiplied(array: Any) -> bool:
         and is_on_device(layout._offsets._data)
         and layout._offsets[0] >= 0
         and layout._offsets[-1] <= layout._content.length
-        and not array.attrs.get(NAMED_AXIS_KEY)
+        and not has_named_axis(array)
     )
 
 

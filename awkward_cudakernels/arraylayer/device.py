@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from awkward._namedaxis import NAMED_AXIS_KEY
 from awkward.contents import ListOffsetArray, NumpyArray
 from awkward.index import Index64
 
@@ -28,6 +29,11 @@ def is_on_device(array: Any) -> bool:
 def is_plain(content: Any) -> bool:
     """Whether a layout is one dimension of numbers in contiguous memory of the device, for ops to use."""
     return type(content) is NumpyArray and is_on_device(content._data) and content._data.dtype.char != "e"
+
+
+def has_named_axis(array: Any, attrs: Any = None) -> bool:
+    """Whether a high-level array, or attributes that are given for the result, name axes."""
+    return any(given is not None and given.get(NAMED_AXIS_KEY) for given in (array._attrs, attrs))
 
 
 def starts_and_stops(lists: Any) -> tuple[Any, Any]:

@@ -36,7 +36,9 @@ REDUCED = "bBhHiIlLfd"
 """The dtypes whose extrema an accumulator of two numbers finds."""
 
 
-def write_extremum(out: Any, none: Any, x: Any, offsets: Any, starts: Any, lists: int, largest: bool, start: Any) -> None:
+def write_extremum(
+    out: Any, none: Any, x: Any, offsets: Any, starts: Any, lists: int, largest: bool, start: Any
+) -> None:
     """Extrema of lists, or their positions if `starts` are given: one launch, two for long lists.
 
     Args:

@@ -384,7 +384,7 @@ def reduce_min(toptr, fromptr, offsets, outlength, identity):
 
 @device_function
 def position_of_extremum(acc, segment, fromptr, offsets):
-    """-1 of an empty list. NaN stays only where the list begins with it, so only the first element is looked at again."""
+    """-1 of an empty list. NaN stays only where the list begins with it: only the first element is looked at again."""
     begin = offsets[segment]
     best = np.int64(acc[1])
     if begin == offsets[segment + 1]:

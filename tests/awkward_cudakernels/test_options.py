@@ -6,7 +6,7 @@ import awkward as ak
 import numpy as np
 import operations
 import pytest
-from operations import assert_same, launches
+from operations import assert_same
 
 pytestmark = pytest.mark.usefixtures("cupy")
 

@@ -1,0 +1,148 @@
+"""Groups of neighbours: `ak.unflatten` by counts, and `ak.run_lengths`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import awkward as ak
+import numpy as np
+from awkward._layout import HighLevelContext
+from awkward.contents import ListOffsetArray, NumpyArray
+from awkward.index import Index64
+
+from primitives import op, run_boundaries, scan, segmented_transform, transform
+
+from .._registry import call_as
+from .arrays import CudaArrays, repeat_count, to_scalar
+from .device import Method, has_named_axis, is_plain
+from .keeping import NONZERO, kept_position, ranks_and_offsets
+from .slices import fits
+
+
+@op(errors=("structure imposed by 'counts' does not fit in the array or partition at axis=0",))
+def store_offset_of_group(i, before, after, offsets):
+    if i == 0:
+        offsets[0] = 0
+    offsets[i + 1] = after
+    if after < before:
+        return 1, after - before
+
+
+def unflatten(original: Method) -> Method:
+    """`ak.unflatten` of an array by counts that fit it: one scan, and one wait for whether they do.
+
+    awkward looks the end up in the offsets, and reads what it finds piece by piece.
+    """
+
+    def _impl(array: Any, counts: Any, axis: Any, highlevel: bool, behavior: Any, attrs: Any) -> Any:
+        if (
+            type(axis) is int
+            and axis == 0
+            and isinstance(array, ak.Array)
+            and isinstance(counts, ak.Array)
+            and _are_counts(counts.layout)
+            and array.layout._backend is counts.layout._backend
+            and not has_named_axis(array, attrs)
+            and not has_named_axis(counts)
+        ):
+            offsets = _offsets_of_groups(counts.layout)
+            if offsets[-1] == array.layout.length:  # else there is an error to be raised
+                with HighLevelContext(behavior=behavior, attrs=attrs) as context:
+                    for given in (array, counts):
+                        context.unwrap(given, allow_record=False, primitive_policy="error")
+                return context.wrap(ListOffsetArray(offsets, array.layout), highlevel=highlevel)
+        return original(array, counts, axis, highlevel, behavior, attrs)
+
+    return _impl
+
+
+def _are_counts(layout: Any) -> bool:
+    return (
+        is_plain(layout)
+        and type(layout._backend.nplike) is CudaArrays
+        and layout._data.dtype.kind in "iu"
+        and layout._data.dtype != np.uint64
+        and layout.length > 0
+    )
+
+
+def _offsets_of_groups(counts: Any) -> Index64:
+    nplike, n = counts._backend.nplike, counts.length
+    offsets = nplike.empty(n + 1, dtype=np.int64)
+    call_as("ak_unflatten", scan, n, (repeat_count, counts._data), (store_offset_of_group, offsets))
+    return Index64(offsets, nplike=nplike)
+
+
+@op
+def length_of_run(i, out, starts, runs, n):
+    out[i] = (starts[i + 1] if i + 1 < runs else n) - starts[i]
+
+
+@op
+def starts_run(segment, position, local, starting, x):
+    starting[position] = local == 0 or x[position] != x[position - 1]
+
+
+def run_lengths(original: Method) -> Method:
+    """`ak.run_lengths` of numbers and of lists of numbers: one wait, for how many runs there are."""
+
+    def _impl(array: Any, highlevel: bool, behavior: Any, attrs: Any) -> Any:
+        layout: Any = array.layout if isinstance(array, ak.Array) else None
+        lengths = _lengths_of_runs(layout)
+        if lengths is None:
+            return original(array, highlevel, behavior, attrs)
+        with HighLevelContext(behavior=behavior, attrs=attrs) as context:
+            context.unwrap(array, allow_record=False, primitive_policy="error")
+        return context.wrap(lengths, highlevel=highlevel)
+
+    return _impl
+
+
+def _lengths_of_runs(layout: Any) -> Any:
+    if _are_numbers(layout):
+        return _runs_of_numbers(layout._data, layout._backend)
+    if (
+        type(layout) is ListOffsetArray
+        and layout.parameter("__array__") is None
+        and _are_numbers(layout._content)
+    ):
+        x = layout._content._data
+        if fits(layout._offsets, x) and layout._offsets[-1] > 0:
+            return _runs_of_lists(layout._offsets.to64(), x, layout._backend)
+    return None
+
+
+def _are_numbers(layout: Any) -> bool:
+    return (
+        is_plain(layout)
+        and type(layout._backend.nplike) is CudaArrays
+        and layout._data.dtype.kind in "biuf"
+        and layout.parameter("__array__") is None
+        and layout.length > 0
+    )
+
+
+def _runs_of_numbers(x: Any, backend: Any) -> NumpyArray:
+    nplike, n = backend.nplike, x.shape[0]
+    starts = nplike.empty(n, dtype=np.int64)
+    total = nplike.empty(1, dtype=np.int64)
+    run_boundaries(x, starts, total=total)
+    return _lengths(starts, int(to_scalar(total)), n, backend)
+
+
+def _runs_of_lists(offsets: Index64, x: Any, backend: Any) -> ListOffsetArray:
+    """Where runs start is a mask, of which runs are as what a mask of lists keeps."""
+    nplike, n = backend.nplike, int(offsets[-1])
+    starting = nplike.empty(n, dtype=np.bool_)
+    segmented_transform(offsets.data, n, starts_run, starting, x)
+    ranks, nextoffsets = ranks_and_offsets(starting, NONZERO, offsets)
+    runs = int(nextoffsets[-1])
+    starts = nplike.empty(runs, dtype=np.int64)
+    transform(kept_position, n, starts, ranks, starting, NONZERO)
+    return ListOffsetArray(nextoffsets, _lengths(starts, runs, n, backend))
+
+
+def _lengths(starts: Any, runs: int, n: int, backend: Any) -> NumpyArray:
+    lengths = backend.nplike.empty(runs, dtype=np.int64)
+    transform(length_of_run, runs, lengths, starts, runs, n)
+    return NumpyArray(lengths, backend=backend)

@@ -1,0 +1,186 @@
+"""Concatenation of lists: values and offsets are written at once to where they belong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import awkward as ak
+import numpy as np
+from awkward._layout import HighLevelContext
+from awkward._parameters import parameters_intersect
+from awkward.contents import ListOffsetArray, NumpyArray
+from awkward.index import Index64
+
+from primitives import op, segmented_transform, transform
+
+from .._ends import remember_ends
+from .arrays import CudaArrays, copy_element
+from .device import Method, has_named_axis, is_on_device, is_plain
+
+
+@op
+def sum_of_offsets(i, out, left, right, skipped):
+    out[i] = left[i] + right[i] - skipped
+
+
+@op
+def value_of_either(segment, position, local, out, left, right, first_left, first_right, x, n_x, y, n_y):
+    # Of both sides, the elements that are before those of this list's right part, and its left part.
+    before_right = left[segment + 1] - first_left
+    before_left = right[segment] - first_right
+    if position < before_right + before_left:
+        copy_element(out, position, x, first_left + position - before_left, n_x)
+    else:
+        copy_element(out, position, y, first_right + position - before_right, n_y)
+
+
+def concatenate(original: Method) -> Method:
+    """`ak.concatenate` of two arrays of lists of numbers, list by list: in two launches, without a wait.
+
+    awkward goes by a union: tags and indexes of all elements. The sum of two arrays of offsets is one of
+    offsets, and tells of every element which side it is of, and where it is there.
+    """
+
+    def _impl(arrays: Any, axis: Any, mergebool: Any, highlevel: bool, behavior: Any, attrs: Any) -> Any:
+        if (
+            type(arrays) is list
+            and len(arrays) == 2
+            and type(axis) is int
+            and axis in (1, -1)
+            and all(isinstance(array, ak.Array) and _has_lists_of_numbers(array) for array in arrays)
+        ):
+            left, right = (array.layout for array in arrays)
+            if left.length == right.length and _become_one(left._content, right._content, mergebool):
+                with HighLevelContext(behavior=behavior, attrs=attrs) as context:
+                    for array in arrays:
+                        context.unwrap(array, allow_record=True, allow_unknown=False)
+                return context.wrap(_list_by_list(left, right), highlevel=highlevel)
+        return original(arrays, axis, mergebool, highlevel, behavior, attrs)
+
+    return _impl
+
+
+def _has_lists_of_numbers(array: Any) -> bool:
+    layout = array.layout
+    return (
+        type(layout) is ListOffsetArray
+        and type(layout._backend.nplike) is CudaArrays
+        and not layout._parameters
+        and is_plain(layout._content)
+        and is_on_device(layout._offsets._data)
+        and 0 <= layout._offsets[0] <= layout._offsets[-1] <= layout._content.length
+        and not has_named_axis(array)
+    )
+
+
+def _become_one(first: Any, second: Any, mergebool: bool) -> bool:
+    """Whether awkward makes one array of numbers of two of them, by an op that knows both."""
+    x, y = first._data.dtype, second._data.dtype
+    kinds = {x.kind, y.kind}
+    known = kinds <= set("biuf") or (kinds == {"c"} and x == y)
+    return known and first._mergeable_next(second, mergebool, "same_kind")
+
+
+def _list_by_list(left: Any, right: Any) -> Any:
+    backend, lists = left._backend, left.length
+    nplike = backend.nplike
+    (first_left, first_right), (n_left, n_right) = zip(*map(_span, (left, right)), strict=True)
+    total = n_left + n_right
+    left_offsets, right_offsets = left._offsets.to64().data, right._offsets.to64().data
+    offsets = nplike.empty(lists + 1, dtype=np.int64)
+    transform(sum_of_offsets, lists + 1, offsets, left_offsets, right_offsets, first_left + first_right)
+    first, second = left._content, right._content
+    x, y = first._data, second._data
+    values = nplike.empty(total, dtype=np.result_type(x.dtype, y.dtype))
+    segmented_transform(
+        offsets, total, value_of_either, values, left_offsets, right_offsets,
+        first_left, first_right, x, x.shape[0], y, y.shape[0],
+    )  # fmt: skip
+    parameters = parameters_intersect(first._parameters, second._parameters)
+    return ListOffsetArray(
+        _offsets_to(offsets, 0, total, nplike), NumpyArray(values, parameters=parameters, backend=backend)
+    )
+
+
+def _span(lists: Any) -> tuple[int, int]:
+    """Where in their content lists start, and how many elements they have there."""
+    first, last = int(lists._offsets[0]), int(lists._offsets[-1])
+    return first, last - first
+
+
+def _offsets_to(array: Any, first: int, last: int, nplike: Any) -> Index64:
+    """An index whose ends the host knows without reading them."""
+    index = Index64(array, nplike=nplike)
+    remember_ends(index, first, last)
+    return index
+
+
+@op
+def shifted_offset(i, out, offsets, shift):
+    out[i] = offsets[i] + shift
+
+
+def listoffsetarray_mergemany(original: Method) -> Method:
+    """`ListOffsetArray._mergemany` of arrays that are all such: a launch for the offsets of each, and no wait.
+
+    awkward writes starts and stops, compares them to find that they are offsets, and copies them.
+    """
+
+    def _mergemany(self: Any, others: Any) -> Any:
+        parts = [self, *others]
+        found = _one_after_another(parts) if others and all(_is_like(self, part) for part in parts) else None
+        return original(self, others) if found is None else found
+
+    return _mergemany
+
+
+def _is_like(first: Any, part: Any) -> bool:
+    return (
+        type(part) is ListOffsetArray
+        and part._backend is first._backend
+        and type(part._backend.nplike) is CudaArrays
+        and is_on_device(part._offsets._data)
+        and part._offsets.dtype == first._offsets.dtype
+        and 0 <= part._offsets[0] <= part._offsets[-1] <= part._content.length
+    )
+
+
+def _one_after_another(parts: list[Any]) -> Any:
+    """The lists of all parts; None if there are none, or if awkward would carry a content to close gaps.
+
+    Gaps are what a content has outside of its lists. Of numbers it is not copied.
+    """
+    contents = [part._content for part in parts]
+    cut = all(type(content) is NumpyArray for content in contents)
+    placed: list[tuple[Any, int, int]] = []
+    joined, start, lists = [], 0, 0
+    for part, content in zip(parts, contents, strict=True):
+        first, n = _span(part)
+        if cut:
+            content = content._getitem_range(first, first + n)
+        if part.length:
+            place = start if cut else start + first
+            if placed and placed[-1][2] != place:
+                return None
+            placed.append((part, place, place + n))
+        joined.append(content)
+        start += content.length
+        lists += part.length
+    if not placed:
+        return None
+    nplike = parts[0]._backend.nplike
+    offsets = nplike.empty(lists + 1, dtype=np.int64)
+    at = 0
+    for part, place, _ in placed:  # the last offset of one is the first of the next: both write it
+        n = part.length
+        shift = place - int(part._offsets[0])
+        transform(shifted_offset, n + 1, offsets[at : at + n + 1], part._offsets._data, shift)
+        at += n
+    parameters = parts[0]._parameters
+    for part in parts:
+        parameters = parameters_intersect(parameters, part._parameters)
+    return ListOffsetArray(
+        _offsets_to(offsets, placed[0][1], placed[-1][2], nplike),
+        joined[0]._mergemany(joined[1:]),
+        parameters=parameters,
+    )

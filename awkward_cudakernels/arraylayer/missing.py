@@ -1,0 +1,123 @@
+"""Lists to options and back: `ak.firsts` and `ak.singletons`, each element looked at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import awkward as ak
+import numpy as np
+from awkward._layout import HighLevelContext
+from awkward.contents import IndexedOptionArray, ListArray, ListOffsetArray
+from awkward.index import Index64
+
+from primitives import op, scan, transform
+
+from .._registry import call_as
+from ..kernels.indexedarray import is_some
+from .arrays import CudaArrays
+from .device import Method, filled_with, has_named_axis, is_on_device, is_plain, room_for, starts_and_stops
+
+
+@op
+def start_or_none(i, index, starts, stops):
+    index[i] = -1
+    if starts[i] != stops[i]:
+        index[i] = starts[i]
+
+
+def firsts(original: Method) -> Method:
+    """`ak.firsts` of lists: an index of where they start, in one launch and without a wait.
+
+    awkward copies the starts, compares them with the stops, and assigns by a mask.
+    """
+
+    def _impl(array: Any, axis: Any, highlevel: bool, behavior: Any, attrs: Any) -> Any:
+        layout: Any = array.layout if isinstance(array, ak.Array) else None
+        if (
+            type(axis) is int
+            and axis == 1
+            and type(layout) in (ListOffsetArray, ListArray)
+            and type(layout._backend.nplike) is CudaArrays
+            and not has_named_axis(array, attrs)
+        ):
+            starts, stops = starts_and_stops(layout)
+            if is_on_device(starts) and is_on_device(stops) and starts.shape == stops.shape:
+                with HighLevelContext(behavior=behavior, attrs=attrs) as context:
+                    context.unwrap(array, allow_record=False)
+                nplike = layout._backend.nplike
+                index = nplike.empty(layout.length, dtype=np.int64)
+                transform(start_or_none, layout.length, index, starts, stops)
+                found = IndexedOptionArray.simplified(Index64(index, nplike=nplike), layout._content)
+                return context.wrap(found, highlevel=highlevel, allow_other=True)
+        return original(array, axis, highlevel, behavior, attrs)
+
+    return _impl
+
+
+@op(errors=("index out of range",))
+def store_single_value(i, before, after, offsets, values, index, x, n):
+    if i == 0:
+        offsets[0] = 0
+    offsets[i + 1] = after
+    if after != before:
+        j = index[i]
+        if j >= n:
+            values[before] = 0
+            return 1, j
+        values[before] = x[j]
+
+
+@op(errors=("index out of range",))
+def store_single_position(i, before, after, offsets, carry, index, n):
+    if i == 0:
+        offsets[0] = 0
+    offsets[i + 1] = after
+    if after != before:
+        j = index[i]
+        if j >= n:
+            carry[before] = 0
+            return 1, j
+        carry[before] = j
+
+
+def singletons(original: Method) -> Method:
+    """`ak.singletons` of an index with Nones: offsets and values in one scan, and a wait for their number."""
+
+    def _impl(array: Any, axis: Any, highlevel: bool, behavior: Any, attrs: Any) -> Any:
+        layout: Any = array.layout if isinstance(array, ak.Array) else None
+        if (
+            type(axis) is int
+            and axis == 0
+            and type(layout) is IndexedOptionArray
+            and type(layout._backend.nplike) is CudaArrays
+            and is_on_device(layout._index._data)
+            and layout.length > 0
+            and not has_named_axis(array, attrs)
+        ):
+            with HighLevelContext(behavior=behavior, attrs=attrs) as context:
+                context.unwrap(array, allow_record=False, primitive_policy="error")
+            return context.wrap(_singletons(layout), highlevel=highlevel)
+        return original(array, axis, highlevel, behavior, attrs)
+
+    return _impl
+
+
+def _singletons(layout: Any) -> Any:
+    nplike, content, n = layout._backend.nplike, layout._content, layout.length
+    index = layout._index._data
+    offsets = nplike.empty(n + 1, dtype=np.int64)
+    found = room_for(content, n)  # more than there may be: their number is known when they are written
+    store: tuple[Any, ...] = (store_single_position, offsets, found, index, content.length)
+    if is_plain(content):
+        store = (store_single_value, offsets, found, index, content._data, content.length)
+    call_as(_PROJECT, _scan_of_flags, n, (is_some, index), store)
+    nextoffsets = Index64(offsets, nplike=nplike)
+    return ListOffsetArray(nextoffsets, filled_with(content, found[: int(nextoffsets[-1])]))
+
+
+def _scan_of_flags(n: int, count: tuple[Any, ...], store: tuple[Any, ...]) -> None:
+    scan(n, count, store, dtype="flag")
+
+
+_PROJECT = "awkward_IndexedArray_flatten_nextcarry"
+"""awkward's kernel for this, whose errors it has."""

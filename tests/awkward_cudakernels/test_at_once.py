@@ -1,0 +1,512 @@
+"""awkward's functions that the array layer does at once: what awkward does, in so many launches and waits."""
+
+import contextlib
+import copy
+import importlib
+
+import awkward as ak
+import numpy as np
+import operations
+import pretended_cupy
+import pytest
+import waits
+
+import awkward_cudakernels
+import errorflag
+from awkward_cudakernels import environment
+from primitives import _reduce, _scan, _segmented, _sort, _transform
+
+Index, Index64 = ak.index.Index, ak.index.Index64
+ListArray, ListOffsetArray = ak.contents.ListArray, ak.contents.ListOffsetArray
+NumpyArray = ak.contents.NumpyArray
+
+
+@pytest.fixture(autouse=True, params=["pretended", pytest.param("device", marks=pytest.mark.gpu)])
+def cupy(request):
+    """CuPy, or without a GPU what pretends to be it, with the backend registered."""
+    with contextlib.ExitStack() as stack:
+        if request.param == "pretended":
+            if environment.why_no_cuda() is None:
+                pytest.skip("the same runs on the GPU")
+            stack.enter_context(pretended_cupy.instead())
+        awkward_cudakernels.register()
+        stack.callback(awkward_cudakernels.unregister)
+        stack.callback(errorflag.synchronize)
+        yield importlib.import_module("cupy")
+
+
+@contextlib.contextmanager
+def launched(cupy):
+    """Inside, the templates that are launched are noted, and of a pretended CuPy what it launches."""
+    found = []
+
+    def noting(function, name=None):
+        def call(*args, **kwargs):
+            found.append(name or args[0].name)
+            return function(*args, **kwargs)
+
+        return call
+
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (_reduce, _scan, _segmented, _sort, _transform):
+            patch.setattr(module, "run", noting(module.run))
+        if isinstance(cupy, pretended_cupy.Module):
+            for name in ("__array_ufunc__", "__setitem__", "copy", "astype"):
+                patch.setattr(cupy.ndarray, name, noting(getattr(cupy.ndarray, name), f"cupy {name}"))
+            patch.setattr(cupy.cuda.runtime, "memcpyAsync", noting(cupy.cuda.runtime.memcpyAsync, "copy"))
+            for name in ("concatenate", "searchsorted", "nonzero", "empty_like"):
+                patch.setattr(cupy, name, noting(getattr(cupy, name), f"cupy {name}"))
+        yield found
+
+
+def assert_at_once(cupy, function, arrays, templates, waiting=0):
+    """Whether a function launches these templates, and waits so often when ends of indexes are known."""
+    on_device = [ak.to_backend(array, "cuda") for array in arrays]
+    function(*on_device)
+    with launched(cupy) as found:
+        function(*on_device)
+    if not isinstance(cupy, pretended_cupy.Module):
+        templates = [name for name in templates if name != "copy"]
+    assert found == templates
+    if isinstance(cupy, pretended_cupy.Module):
+        with waits.watched() as waited:
+            function(*on_device)
+        assert len(waited) == waiting, waited
+
+
+def assert_same(function, *arrays):
+    arrays = [ak.Array(array) if isinstance(array, ak.contents.Content) else array for array in arrays]
+    assert operations.problems(function, *arrays, backend="cuda") == []
+
+
+def lists(values, offsets=None, starts=None, stops=None, dtype=np.int64, parameters=None):
+    content = values if isinstance(values, ak.contents.Content) else NumpyArray(np.array(values))
+    if offsets is not None:
+        return ListOffsetArray(Index(np.array(offsets, dtype)), content, parameters=parameters)
+    starts, stops = (Index(np.array(x, dtype)) for x in (starts, stops))
+    return ListArray(starts, stops, content, parameters=parameters)
+
+
+NUMBERS = np.array([0.5, 1.5, 2.5, 3.5, 4.5, 5.5, 6.5])
+RECORDS = ak.contents.RecordArray([NumpyArray(NUMBERS), NumpyArray(np.arange(7))], ["x", "y"])
+LONG = np.arange(30_000) % 1000
+OF_NUMBERS = {
+    "some": lists(NUMBERS, [0, 3, 3, 7]),
+    "from an element on": lists(NUMBERS, [2, 3, 3, 5]),
+    "without elements": lists(NUMBERS, [4, 4, 4, 4]),
+    "of no content": lists(NUMBERS[:0], [0, 0, 0, 0]),
+    "of int32": lists(np.arange(9), [1, 2, 6, 8], dtype=np.int32),
+    "of uint32": lists(np.arange(9), [1, 2, 6, 8], dtype=np.uint32),
+    "long": lists(LONG, [10, 12_000, 12_001, 29_999]),
+    "of parameters": lists(NumpyArray(np.arange(7), parameters={"unit": "mm"}), [0, 3, 3, 7]),
+}
+OTHERS = {
+    "starts and stops": lists(NUMBERS, starts=[4, 0, 0], stops=[7, 0, 4]),
+    "starts and stops of int32": lists(NUMBERS, starts=[4, 0, 0], stops=[7, 0, 4], dtype=np.int32),
+    "starts and stops without gaps": lists(NUMBERS, starts=[0, 3, 3], stops=[3, 3, 7]),
+    "records": lists(RECORDS, [0, 3, 3, 7]),
+    "records from an element on": lists(RECORDS, [1, 3, 3, 7]),
+    "some of the records": lists(RECORDS, [0, 3, 3, 6]),
+    "lists": lists(lists(NUMBERS, [0, 1, 1, 3, 4, 5, 7, 7]), [0, 3, 3, 7]),
+    "lists with a gap": lists(lists(NUMBERS, [1, 1, 1, 3, 4, 5, 6, 6]), [0, 3, 3, 6]),
+    "lists of starts and stops": lists(
+        lists(NUMBERS, starts=[0, 3, 1, 0, 2, 4, 6], stops=[2, 3, 4, 1, 7, 5, 7]), [0, 3, 3, 7]
+    ),
+    "rows": lists(np.arange(14).reshape(7, 2), [0, 3, 3, 7]),
+    "rows with a gap": lists(np.arange(14).reshape(7, 2), [1, 3, 3, 6]),
+    "more stops than starts": lists(NUMBERS, starts=[4, 0, 0], stops=[7, 0, 4, 9]),
+    "characters": lists(NumpyArray(np.arange(97, 104, dtype=np.uint8), parameters={"__array__": "char"}), [0, 3, 3, 7]),
+    "halves": lists(NUMBERS.astype(np.float16), [0, 3, 3, 7]),
+    "every second": lists(NumpyArray(np.arange(14)[::2]), [0, 3, 3, 7]),
+    "strings": ak.Array([["a", "bc", "d"], [], ["e", "f", "", "gh"]]).layout,
+    "options in lists": ak.Array([[1, None, 3], [], [4, 5, None, 7]]).layout,
+    "options": ak.Array([[1, 3], None, [4, 5, 7]]).layout,
+    "a mask": ak.mask(ak.Array([[1, 2], [], [3, 4, 5]]), [True, False, True]).layout,
+    "unions": ak.Array([[1, "one"], [], [[2]]]).layout,
+    "regular": ak.to_regular(ak.Array([[1, 2], [3, 4], [5, 6]])).layout,
+    "two dimensions": ak.Array(np.arange(6).reshape(3, 2)).layout,
+    "indexed": ak.contents.IndexedArray(Index64(np.array([2, 0, 1])), lists(NUMBERS, [0, 3, 3, 7])),
+    "unknown": ak.Array([[], [], []]).layout,
+    "of a list's parameters": lists(NUMBERS, [0, 3, 3, 7], parameters={"unit": "mm"}),
+    "words": ak.Array(["one", "", "three"]).layout,
+    "bytes": ak.Array([b"one", b"", b"three"]).layout,
+    "numbers": ak.Array([1, 2, 3]).layout,
+    "of one list": lists(NUMBERS, [0, 7]),
+    "of no list": lists(NUMBERS, [0]),
+    "of no list, from an element on": lists(NUMBERS, [3]),
+}
+ALL = {**OF_NUMBERS, **OTHERS}
+IDS = {"ids": lambda name: name.replace(" ", "-") if isinstance(name, str) else str(name)}
+
+# Concatenation
+
+
+CONCATENATIONS = {
+    "axis=1": lambda a, b: ak.concatenate([a, b], axis=1),
+    "axis=-1": lambda a, b: ak.concatenate([a, b], axis=-1),
+    "axis=0": lambda a, b: ak.concatenate([a, b], axis=0),
+}
+
+
+@pytest.mark.parametrize("axis", CONCATENATIONS)
+@pytest.mark.parametrize("left", ALL, **IDS)
+def test_concatenation(left, axis):
+    wrong = {}
+    for right, layout in ALL.items():
+        arrays = [ak.Array(ALL[left]), ak.Array(copy.deepcopy(layout))]  # on the device, contents are two as well
+        with contextlib.suppress(operations.Undefined):
+            wrong[right] = operations.problems(CONCATENATIONS[axis], *arrays, backend="cuda")
+    assert len(wrong) > 30
+    assert not any(wrong.values()), {right: lines for right, lines in wrong.items() if lines}
+
+
+@pytest.mark.parametrize("mergebool", [True, False])
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("second", "?BilLfdFDe")
+@pytest.mark.parametrize("first", "?BilLfdFDe")
+def test_concatenation_of_numbers_of_other_types(first, second, axis, mergebool):
+    large = np.array([0, 1, 200, 2**24 + 1, 2**53 + 1, 2**62 + 1])
+    a, b = (
+        lists((large % 2**7 if char in "?Be" else large % 2**31 if char == "i" else large).astype(char), offsets)
+        for char, offsets in ((first, [1, 3, 3, 6]), (second, [0, 2, 5, 6]))
+    )
+    assert_same(lambda a, b: ak.concatenate([a, b], axis=axis, mergebool=mergebool), a, b)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize(
+    "third", ["some", "from an element on", "of int32", "without elements", "records", "of no list", "strings"]
+)
+def test_concatenation_of_three(third, axis):
+    a, b = lists(np.arange(7), [1, 3, 3, 6]), lists(NUMBERS, [0, 3, 4, 7])
+    assert_same(lambda a, b, c: ak.concatenate([a, b, c], axis=axis), a, b, ALL[third])
+    assert_same(lambda a, b, c: ak.concatenate([c, a, b], axis=axis), a, b, ALL[third])
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_concatenation_of_many(axis):
+    a, b = lists(np.arange(7), [1, 3, 3, 6]), lists(NUMBERS, [0, 3, 4, 7])
+    assert_same(lambda a, b: ak.concatenate([a, b] * 7, axis=axis), a, b)
+    assert_same(lambda a: ak.concatenate([a], axis=axis), a)
+    assert_same(lambda a: ak.concatenate([a, a], axis=axis), a)
+    assert_same(lambda a: ak.concatenate(a[:, np.newaxis], axis=axis), a)
+    if axis == 1:  # else awkward mixes backends
+        assert_same(lambda a: ak.concatenate([a, 5], axis=axis), b)
+    assert_same(lambda a: np.concatenate([a, a * 2], axis=axis), b)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_concatenation_of_lists_without_gaps_of_deeper_ones(axis):
+    inner = lists(NUMBERS, [1, 1, 3, 4, 5, 6])
+    for offsets, others in (([0, 3, 5], [0, 1, 5]), ([1, 3, 5], [0, 1, 4]), ([0, 3, 4], [1, 1, 5])):
+        a, b = lists(inner, offsets), lists(inner, others)
+        assert_same(lambda a, b: ak.concatenate([a, b, a], axis=axis), a, b)
+        assert_same(lambda a, b: ak.concatenate([a, b[:0], b], axis=axis), a, b)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_concatenation_keeps_what_arrays_carry(axis):
+    a = ak.Array(OF_NUMBERS["some"], attrs={"one": 1, "both": "a"}, behavior={"first": 1})
+    b = ak.Array(OF_NUMBERS["some"], attrs={"two": 2, "both": "b"}, behavior={"second": 2})
+    for options in ({}, {"attrs": {"three": 3}}, {"behavior": {"third": 3}}):
+        expected = ak.concatenate([a, b], axis=axis, **options)
+        found = ak.concatenate([ak.to_backend(x, "cuda") for x in (a, b)], axis=axis, **options)
+        assert dict(found.attrs) == dict(expected.attrs)
+        assert found.behavior == expected.behavior
+    low = ak.concatenate([ak.to_backend(x, "cuda") for x in (a, b)], axis=axis, highlevel=False)
+    assert isinstance(low, ListOffsetArray)
+
+
+@pytest.mark.parametrize("name", [1, "inner", "outer"])
+def test_concatenation_along_a_named_axis(name):
+    a = ak.with_named_axis(ak.Array(OF_NUMBERS["some"]), ("outer", "inner"))
+    for b in (a, ak.Array(OF_NUMBERS["some"])):
+        expected = ak.concatenate([a, b], axis=name)
+        found = ak.concatenate([ak.to_backend(x, "cuda") for x in (a, b)], axis=name)
+        assert found.to_list() == expected.to_list()
+        assert found.named_axis == expected.named_axis == {"outer": 0, "inner": 1}
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_concatenation_of_axes_of_other_names(axis):
+    a, b = (ak.with_named_axis(ak.Array(OF_NUMBERS["some"]), ("outer", name)) for name in ("inner", "other"))
+    assert_same(lambda a, b: ak.concatenate([a, b], axis=axis), a, b)
+    with pytest.raises(ValueError):
+        ak.concatenate([ak.to_backend(x, "cuda") for x in (a, b)], axis=axis)
+
+
+@pytest.mark.parametrize("axis", [2, -3, "inner", None, 1.5])
+def test_concatenation_along_an_axis_that_is_not_there(axis):
+    for arrays in ([ALL["some"], ALL["some"]], [ALL["words"], ALL["words"]]):
+        assert_same(lambda a, b: ak.concatenate([a, b], axis=axis), *arrays)
+
+
+def test_concatenation_of_unlike_lengths():
+    a = ak.to_backend(ak.Array(OF_NUMBERS["some"]), "cuda")
+    for other in (a[:2], a[:1], a[:0]):
+        assert_same(lambda a, b: ak.concatenate([a, b], axis=1), *(ak.to_backend(x, "cpu") for x in (a, other)))
+
+
+@pytest.mark.parametrize("name", ["some", "from an element on", "long", "of parameters", "of no content"])
+def test_what_concatenation_launches(cupy, name):
+    a, b = ak.Array(OF_NUMBERS[name]), ak.Array(lists(np.arange(7), [1, 3, 3, 6]))
+    by_list = ["transform", "segmented_transform"]
+    assert_at_once(cupy, lambda a, b: ak.concatenate([a, b], axis=1), [a, b], by_list)
+    assert_at_once(cupy, lambda a: ak.concatenate([a, a], axis=-1), [b], by_list)
+    assert_at_once(cupy, lambda a: ak.concatenate([a, a], axis=0), [b], ["transform", "transform", "copy", "copy"])
+    assert_at_once(  # numbers are cast, and the last is copied
+        cupy, lambda a, b: ak.concatenate([b, b, a], axis=0), [ak.Array(OF_NUMBERS["some"]), b],
+        ["transform"] * 5 + ["copy"],
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["records", "lists", "strings", "words"])
+def test_what_concatenation_of_others_launches(cupy, name):
+    function, depth = (lambda a: ak.concatenate([a, a], axis=0)), {"strings": 2, "lists": 2}.get(name, 1)
+    numbers = 2 if name == "records" else 1
+    assert_at_once(cupy, function, [ak.Array(OTHERS[name])], ["transform"] * 2 * depth + ["copy"] * 2 * numbers)
+
+
+def test_the_ends_of_concatenated_offsets_are_known(cupy):
+    a, b = (ak.to_backend(ak.Array(OF_NUMBERS[name]), "cuda") for name in ("from an element on", "some"))
+    for axis in (0, 1):
+        offsets = ak.concatenate([a, b], axis=axis).layout.offsets
+        assert offsets._ends == (0, 10)
+        assert offsets.data[-1] == 10 and offsets.data[0] == 0
+    inner = ak.to_backend(ak.Array(lists(RECORDS, [2, 3, 7])), "cuda")
+    offsets = ak.concatenate([inner, ak.to_backend(ak.Array(lists(RECORDS, [0, 3])), "cuda")]).layout.offsets
+    assert offsets._ends == (2, 10)
+    assert offsets.data[-1] == 10 and offsets.data[0] == 2
+
+
+# Joined arrays
+
+
+@pytest.mark.parametrize("n", [1, 2, 8, 9])
+@pytest.mark.parametrize("chars", ["d", "lf", "?b", "e", "ef", "D", "BH", "lL"])
+def test_joined_arrays(chars, n):
+    from awkward._nplikes.cupy import Cupy
+
+    given = [np.arange(k % 4).astype(chars[k % len(chars)]) for k in range(n)]
+    layer = Cupy.instance()
+    found = layer.concat([layer.asarray(x) for x in given])
+    expected = np.concatenate(given)
+    assert found.dtype == expected.dtype
+    assert found.get().tolist() == expected.tolist()
+
+
+# Firsts and singletons
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1, 2])
+@pytest.mark.parametrize("name", ALL, **IDS)
+def test_firsts(name, axis):
+    with contextlib.suppress(operations.Undefined):
+        assert_same(lambda a: ak.firsts(a, axis=axis), ALL[name])
+
+
+@pytest.mark.parametrize("name", ["some", "of int32", "of uint32", "starts and stops", "records", "strings"])
+def test_what_firsts_launches(cupy, name):
+    assert_at_once(cupy, lambda a: ak.firsts(a, axis=1), [ak.Array(ALL[name])], ["transform"])
+
+
+INDEX = [2, -1, 0, -1, -1, 6, 2]
+OPTIONS = {
+    "numbers": NumpyArray(NUMBERS),
+    "integers": NumpyArray(np.arange(7, dtype=np.int8)),
+    "halves": NumpyArray(NUMBERS.astype(np.float16)),
+    "rows": NumpyArray(np.arange(14).reshape(7, 2)),
+    "records": RECORDS,
+    "lists": lists(NUMBERS, [0, 1, 1, 3, 4, 5, 7, 7]),
+    "strings": ak.Array(["a", "bc", "d", "e", "", "gh", "i"]).layout,
+    "of parameters": NumpyArray(np.arange(7), parameters={"unit": "mm"}),
+}
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+@pytest.mark.parametrize("index", [INDEX, [-1] * 5, [0, 6, 3], [], [7], [-1, 100]], ids=str)
+@pytest.mark.parametrize("dtype", [np.int64, np.int32])
+@pytest.mark.parametrize("name", OPTIONS)
+def test_singletons(name, dtype, index, axis):
+    parameters = {"some": "thing"} if name == "of parameters" else None
+    layout = ak.contents.IndexedOptionArray(
+        Index(np.array(index, dtype)), OPTIONS[name], parameters=parameters
+    )
+    with contextlib.suppress(operations.Undefined):
+        assert_same(lambda a: ak.singletons(a, axis=axis), layout)
+
+
+@pytest.mark.parametrize("name", ALL, **IDS)
+def test_singletons_of_others(name):
+    with contextlib.suppress(operations.Undefined):
+        assert_same(lambda a: ak.singletons(a, axis=0), ALL[name])
+
+
+def test_what_singletons_launches(cupy):
+    def function(a):
+        return ak.singletons(a, axis=0)
+
+    for name, templates in (("numbers", ["scan"]), ("integers", ["scan"]), ("rows", ["scan", "transform"])):
+        layout = ak.contents.IndexedOptionArray(Index64(np.array(INDEX)), OPTIONS[name])
+        assert_at_once(cupy, function, [ak.Array(layout)], templates, waiting=1)
+
+
+def test_singletons_of_nothing_have_an_offset():
+    layout = ak.contents.IndexedOptionArray(Index64(np.zeros(0, np.int64)), OPTIONS["numbers"])
+    found = ak.singletons(ak.to_backend(ak.Array(layout), "cuda"), axis=0)
+    assert ak.to_backend(found, "cpu").layout.offsets.data.tolist() == [0]
+
+
+def test_an_option_beyond_its_content_is_an_error():
+    layout = ak.contents.IndexedOptionArray(Index64(np.array([0, 7])), OPTIONS["numbers"])
+    with pytest.raises(ValueError, match="index out of range"):
+        ak.singletons(ak.to_backend(ak.Array(layout), "cuda"), axis=0)
+
+
+@pytest.mark.parametrize("function", [ak.firsts, ak.singletons])
+def test_options_keep_what_an_array_carries(function):
+    layout = OF_NUMBERS["some"] if function is ak.firsts else ak.Array([1, None, 3]).layout
+    axis = 1 if function is ak.firsts else 0
+    array = ak.Array(layout, attrs={"one": 1}, behavior={"first": 1})
+    named = ak.with_named_axis(array, tuple("xy"[: axis + 1]))
+    for given in (array, named):
+        for options in ({}, {"attrs": {"three": 3}}, {"behavior": {"third": 3}}):
+            expected = function(given, axis=axis, **options)
+            found = function(ak.to_backend(given, "cuda"), axis=axis, **options)
+            assert dict(found.attrs) == dict(expected.attrs)
+            assert found.behavior == expected.behavior
+            assert found.to_list() == expected.to_list()
+
+
+# Groups
+
+
+COUNTS = {
+    "fitting": [3, 0, 4, 0],
+    "one": [7],
+    "too few": [3, 3],
+    "too many": [3, 3, 3],
+    "of nothing": [],
+    "only zeros": [0, 0],
+}
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int32", "uint8", "uint64", "float64", "bool"])
+@pytest.mark.parametrize("counts", COUNTS)
+@pytest.mark.parametrize(
+    "array", [NumpyArray(NUMBERS), NumpyArray(NUMBERS[:0]), RECORDS, OPTIONS["lists"], OPTIONS["strings"]],
+    ids=lambda layout: f"{type(layout).__name__}-{layout.length}",
+)  # fmt: skip
+def test_unflatten(array, counts, dtype):
+    counts = ak.Array(np.array(COUNTS[counts], dtype))
+    assert_same(lambda a, n: ak.unflatten(a, n, axis=0), ak.Array(array), counts)
+
+
+@pytest.mark.parametrize(
+    "counts",
+    [
+        ak.Array([3, None, 4]),
+        ak.Array(ak.contents.IndexedArray(Index64(np.array([1, 0])), NumpyArray(np.array([4, 3])))),
+        ak.Array([[3, 4]]),
+        ak.Array(["one"]),
+    ],
+    ids=str,
+)
+def test_unflatten_by_other_counts(counts):
+    assert_same(lambda a, n: ak.unflatten(a, n, axis=0), ak.Array(NUMBERS), counts)
+
+
+@pytest.mark.parametrize("axis", [1, -1])
+def test_unflatten_of_lists(axis):
+    array, counts = ak.Array([[1, 2, 3], [], [4, 5]]), ak.Array([2, 1, 0, 2])
+    assert_same(lambda a, n: ak.unflatten(a, n, axis=axis), array, counts)
+
+
+@pytest.mark.parametrize("counts", [[5, -2, 4], [-1, 8], [8, -1], [7, -3, 3]], ids=str)
+def test_unflatten_refuses_negative_counts(counts):
+    array, counts = (ak.to_backend(ak.Array(x), "cuda") for x in (NUMBERS, counts))
+    with pytest.raises(ValueError, match="structure imposed by 'counts' does not fit"):
+        ak.unflatten(array, counts)
+
+
+def test_unflatten_keeps_what_arrays_carry():
+    array = ak.Array(NUMBERS, attrs={"one": 1, "both": 1}, behavior={"first": 1})
+    counts = ak.Array([3, 4], attrs={"two": 2, "both": 2}, behavior={"second": 2})
+    for given in (array, ak.with_named_axis(array, ("x",))):
+        for options in ({}, {"attrs": {"three": 3}}, {"behavior": {"third": 3}}):
+            expected = ak.unflatten(given, counts, **options)
+            found = ak.unflatten(ak.to_backend(given, "cuda"), ak.to_backend(counts, "cuda"), **options)
+            assert dict(found.attrs) == dict(expected.attrs)
+            assert found.behavior == expected.behavior
+
+
+def test_what_unflatten_launches(cupy):
+    for dtype in ("int64", "int32"):
+        arrays = [ak.Array(NUMBERS), ak.Array(np.array([3, 0, 4], dtype))]
+        assert_at_once(cupy, lambda a, n: ak.unflatten(a, n), arrays, ["scan"], waiting=1)
+
+
+RUNS = {
+    "none": [],
+    "one": [1],
+    "some": [1, 1, 2, 0, 0, 0, 1],
+    "equal": [2] * 300,
+    "unequal": list(range(100)),
+    "long": np.repeat(np.arange(50) % 2, np.arange(50) ** 2),
+}
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int32", "uint64", "bool", "float64", "float32", "complex128", "float16"])
+@pytest.mark.parametrize("name", RUNS)
+def test_run_lengths(name, dtype):
+    assert_same(ak.run_lengths, ak.Array(np.array(RUNS[name]).astype(dtype)))
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        ak.Array([0.0, -0.0, np.nan, np.nan, np.inf, np.inf]),
+        ak.Array([[1, 1, 2], [2, 2], [], [2, 3]]),
+        ak.Array([["one", "one"], ["one", "two"]]),
+        ak.Array(["one", "one", "two"]),
+        ak.Array(np.array([[1, 1], [1, 2]])),
+        ak.Array([1, None, 1]),
+        ak.Array(NumpyArray(np.array([1, 1, 2]), parameters={"unit": "mm"}), attrs={"one": 1}),
+    ],
+    ids=str,
+)
+def test_run_lengths_of_others(array):
+    with contextlib.suppress(operations.Undefined):
+        assert_same(ak.run_lengths, array)
+
+
+@pytest.mark.parametrize("name", ALL, **IDS)
+def test_run_lengths_of_lists(name):
+    with contextlib.suppress(operations.Undefined):
+        assert_same(ak.run_lengths, ALL[name])
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int32", "bool", "float32", "complex64", "float16"])
+@pytest.mark.parametrize(
+    "offsets", [[0, 3, 3, 7], [0, 0, 2, 2, 4, 7, 7], [0, 7], [0, 0, 1], [0, 0], [2, 4, 7]], ids=str
+)
+def test_runs_do_not_cross_lists(offsets, dtype):
+    for values in ([1, 1, 1, 1, 1, 1, 1], [1, 1, 0, 0, 1, 1, 1], [0, 1, 0, 1, 0, 1, 0]):
+        for of in (np.int64, np.int32):
+            assert_same(ak.run_lengths, lists(np.array(values, dtype), offsets, dtype=of))
+
+
+def test_run_lengths_keeps_what_an_array_carries():
+    array = ak.with_named_axis(ak.Array([1, 1, 2], attrs={"one": 1}, behavior={"first": 1}), ("x",))
+    for options in ({}, {"attrs": {"three": 3}}, {"behavior": {"third": 3}}):
+        expected = ak.run_lengths(array, **options)
+        found = ak.run_lengths(ak.to_backend(array, "cuda"), **options)
+        assert dict(found.attrs) == dict(expected.attrs)
+        assert found.behavior == expected.behavior
+
+
+def test_what_run_lengths_launches(cupy):
+    for values in (np.array([1, 1, 2]), np.array([1.5, 2.5])):
+        assert_at_once(cupy, ak.run_lengths, [ak.Array(values)], ["scan", "transform"], waiting=1)
+    templates = ["segmented_transform", "scan", "transform", "transform", "transform"]
+    assert_at_once(cupy, ak.run_lengths, [ak.Array(OF_NUMBERS["some"])], templates, waiting=1)
