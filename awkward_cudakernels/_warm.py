@@ -24,6 +24,7 @@ from primitives import (
     _host,
     _radix,
     inclusive_scan,
+    offsets_from,
     reduce,
     run_boundaries,
     scalar_of,
@@ -234,18 +235,15 @@ def _array_layer() -> Iterator[Build]:
             x = _array(kind)
             segmented_transform(out, n, arrays.repeat_element, x, x)
             segmented_transform(out, n, carries.list_value, x, x, n, out)
+            segmented_transform(out, n, merging.value_of_either, x, out, out, 0, 0, x, n, x, n)
             for index in (out, ranks):
-                some = (options.is_some, index)
-                scan(n, some, (missing.store_single_value, out, x, index, x, n), dtype="flag")
+                transform(missing.single_value, n, x, out, index, x, n)
             for other in [kind] if kind in "FD" else sorted({kind, "l", "d"}):  # a number of the user's
                 y = _array(other)
                 merged = _array(np.result_type(x.dtype, y.dtype).char)
                 transform(carries.value_of_two, n, merged, _array("b"), out, x, n, y, n)
                 transform(options.value_or_fill, n, merged, _array("b"), 1, x, y)
                 transform(options.indexed_value_or_fill, n, merged, out, x, n, y)
-                segmented_transform(
-                    out, n, merging.value_of_either, merged, out, out, 0, 0, x, n, y, n
-                )
             for index in "il" if kind in "bBiIl" else "l":
                 transform(arrays.take, n, x, x, _array(index), n)
             transform(arrays.take_row, n, x, x, out, n, 1)
@@ -264,8 +262,8 @@ def _array_layer() -> Iterator[Build]:
         transform(merging.sum_of_offsets, n, out, out, out, 0)
         for kind in "il":
             x = _array(kind)
-            store = (missing.store_single_position, out, out, x, n)
-            scan(n, (options.is_some, x), store, dtype="flag")
+            offsets_from((options.is_some, x), n - 1, out, dtype="flag")
+            transform(missing.single_position, n, out, out, x, n)
             transform(applying.without_first, n, x, x, 1)
             for length in (1, n):
                 applying.find_span(x[:length], _array("l")[:2], out)

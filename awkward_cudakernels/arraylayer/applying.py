@@ -14,7 +14,7 @@ import errorflag
 from primitives import op, segmented_reduce, transform
 
 from .arrays import CudaArrays
-from .device import Method, is_on_device
+from .device import Method, is_on_device, is_plain
 
 
 def _applied(
@@ -119,7 +119,7 @@ def without_first(i, out, index, first):
 
 
 def indexedoptionarray_recursively_apply(original: Method) -> Method:
-    """`IndexedOptionArray._recursively_apply`: the least and the greatest index in one wait, if at all."""
+    """`IndexedOptionArray._recursively_apply`: the least and the greatest index in one wait, if they matter."""
 
     def _recursively_apply(
         self: Any, action: Any, depth: int, depth_context: Any, lateral_context: Any, options: Any
@@ -130,13 +130,14 @@ def indexedoptionarray_recursively_apply(original: Method) -> Method:
 
         def cut() -> Any:
             index, content = self._index, self._content
-            first, last = _span(index.data, nplike)
-            if first > 0 and last >= 0:
-                shifted = nplike.empty(index.length, dtype=index.dtype)
-                transform(without_first, index.length, shifted, index.data, first)
-                index = Index(shifted, nplike=nplike)
-            if last >= 0:
-                content = content[first : last + 1]
+            if not is_plain(content):  # of numbers, it takes less to apply a function to those that are not reached
+                first, last = _span(index.data, nplike)
+                if first > 0 and last >= 0:
+                    shifted = nplike.empty(index.length, dtype=index.dtype)
+                    transform(without_first, index.length, shifted, index.data, first)
+                    index = Index(shifted, nplike=nplike)
+                if last >= 0:
+                    content = content[first : last + 1]
             simplified = options["return_array"] and options["return_simplified"]
             form = IndexedOptionArray.simplified if simplified else IndexedOptionArray
 

@@ -28,13 +28,13 @@ def kept(by, i, rule):
 @device_function
 def rank_of(i, ranks, by, rule):
     rank, behind = ranks[i >> 2], i & 3
-    if behind > 0:
-        rank += kept(by, i - 1, rule)
-    if behind > 1:
-        rank += kept(by, i - 2, rule)
-    if behind > 2:
-        rank += kept(by, i - 3, rule)
-    return rank
+    # Of what is before them, whatever it is, so that no load waits for a comparison.
+    first, second, third = (
+        np.int64(kept(by, max(i - 1, 0), rule)),
+        np.int64(kept(by, max(i - 2, 0), rule)),
+        np.int64(kept(by, max(i - 3, 0), rule)),
+    )
+    return rank + (first if behind > 0 else 0) + (second if behind > 1 else 0) + (third if behind > 2 else 0)
 
 
 @op
@@ -78,15 +78,16 @@ def ranks_and_offsets(by: Any, rule: int, offsets: Any) -> tuple[Any, Any]:
 
 @op
 def kept_value(i, out, ranks, by, rule, x):
+    value, rank = x[i], rank_of(i, ranks, by, rule)  # whether it is kept or not: no load waits for another
     if kept(by, i, rule):
-        out[rank_of(i, ranks, by, rule)] = x[i]
+        out[rank] = value
 
 
 @op(errors=("index out of range",))
 def kept_indexed_value(i, out, ranks, index, rule, x, n):
+    j, rank = index[i], rank_of(i, ranks, index, rule)
     if kept(index, i, rule):
-        j = index[i]
-        copy_element(out, rank_of(i, ranks, index, rule), x, j, n)
+        copy_element(out, rank, x, j, n)
         if j >= n:
             return 1, j
 

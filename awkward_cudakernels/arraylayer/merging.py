@@ -11,10 +11,10 @@ from awkward._parameters import parameters_intersect
 from awkward.contents import ListOffsetArray, NumpyArray
 from awkward.index import Index64
 
-from primitives import op, segmented_transform, transform
+from primitives import device_function, op, segmented_transform, transform
 
 from .._ends import remember_ends
-from .arrays import CudaArrays, copy_element
+from .arrays import CudaArrays
 from .device import Method, has_named_axis, is_on_device, is_plain
 
 
@@ -23,15 +23,23 @@ def sum_of_offsets(i, out, left, right, skipped):
     out[i] = left[i] + right[i] - skipped
 
 
+@device_function
+def within(j, n):
+    """A place in an array that has `n` elements, one or more: 0 for those outside, which lists out of order have."""
+    return j if np.uint64(j) < np.uint64(n) else 0
+
+
 @op
 def value_of_either(segment, position, local, out, left, right, first_left, first_right, x, n_x, y, n_y):
     # Of both sides, the elements that are before those of this list's right part, and its left part.
     before_right = left[segment + 1] - first_left
     before_left = right[segment] - first_right
+    # One store for both sides, whose elements are side by side.
     if position < before_right + before_left:
-        copy_element(out, position, x, first_left + position - before_left, n_x)
+        value = x[within(first_left + position - before_left, n_x)]
     else:
-        copy_element(out, position, y, first_right + position - before_right, n_y)
+        value = y[within(first_right + position - before_right, n_y)]
+    out[position] = value
 
 
 def concatenate(original: Method) -> Method:
@@ -90,8 +98,12 @@ def _list_by_list(left: Any, right: Any) -> Any:
     offsets = nplike.empty(lists + 1, dtype=np.int64)
     transform(sum_of_offsets, lists + 1, offsets, left_offsets, right_offsets, first_left + first_right)
     first, second = left._content, right._content
-    x, y = first._data, second._data
-    values = nplike.empty(total, dtype=np.result_type(x.dtype, y.dtype))
+    dtype = np.result_type(first._data.dtype, second._data.dtype)
+    x, y = (
+        nplike.asarray(content._data, dtype=dtype) if content.length else nplike.zeros(1, dtype=dtype)
+        for content in (first, second)
+    )
+    values = nplike.empty(total, dtype=dtype)
     segmented_transform(
         offsets, total, value_of_either, values, left_offsets, right_offsets,
         first_left, first_right, x, x.shape[0], y, y.shape[0],

@@ -10,7 +10,7 @@ from awkward._layout import HighLevelContext
 from awkward.contents import IndexedOptionArray, ListArray, ListOffsetArray
 from awkward.index import Index64
 
-from primitives import op, scan, transform
+from primitives import offsets_from, op, transform
 
 from .._registry import call_as
 from ..kernels.indexedarray import is_some
@@ -55,33 +55,27 @@ def firsts(original: Method) -> Method:
 
 
 @op(errors=("index out of range",))
-def store_single_value(i, before, after, offsets, values, index, x, n):
-    if i == 0:
-        offsets[0] = 0
-    offsets[i + 1] = after
-    if after != before:
-        j = index[i]
-        if j >= n:
-            values[before] = 0
-            return 1, j
-        values[before] = x[j]
+def single_value(i, values, offsets, index, x, n):
+    j, at = index[i], offsets[i]
+    if j >= n:
+        values[at] = 0
+        return 1, j
+    if j >= 0:
+        values[at] = x[j]
 
 
 @op(errors=("index out of range",))
-def store_single_position(i, before, after, offsets, carry, index, n):
-    if i == 0:
-        offsets[0] = 0
-    offsets[i + 1] = after
-    if after != before:
-        j = index[i]
-        if j >= n:
-            carry[before] = 0
-            return 1, j
-        carry[before] = j
+def single_position(i, carry, offsets, index, n):
+    j, at = index[i], offsets[i]
+    if j >= n:
+        carry[at] = 0
+        return 1, j
+    if j >= 0:
+        carry[at] = j
 
 
 def singletons(original: Method) -> Method:
-    """`ak.singletons` of an index with Nones: offsets and values in one scan, and a wait for their number."""
+    """`ak.singletons` of an index with Nones: two launches, and a wait for how many values there are."""
 
     def _impl(array: Any, axis: Any, highlevel: bool, behavior: Any, attrs: Any) -> Any:
         layout: Any = array.layout if isinstance(array, ak.Array) else None
@@ -106,17 +100,14 @@ def _singletons(layout: Any) -> Any:
     nplike, content, n = layout._backend.nplike, layout._content, layout.length
     index = layout._index._data
     offsets = nplike.empty(n + 1, dtype=np.int64)
-    found = room_for(content, n)  # more than there may be: their number is known when they are written
-    store: tuple[Any, ...] = (store_single_position, offsets, found, index, content.length)
-    if is_plain(content):
-        store = (store_single_value, offsets, found, index, content._data, content.length)
-    call_as(_PROJECT, _scan_of_flags, n, (is_some, index), store)
+    offsets_from((is_some, index), n, offsets, dtype="flag")
     nextoffsets = Index64(offsets, nplike=nplike)
-    return ListOffsetArray(nextoffsets, filled_with(content, found[: int(nextoffsets[-1])]))
-
-
-def _scan_of_flags(n: int, count: tuple[Any, ...], store: tuple[Any, ...]) -> None:
-    scan(n, count, store, dtype="flag")
+    found = room_for(content, int(nextoffsets[-1]))
+    store: tuple[Any, ...] = (single_position, found, offsets, index, content.length)
+    if is_plain(content):
+        store = (single_value, found, offsets, index, content._data, content.length)
+    call_as(_PROJECT, transform, *store[:1], n, *store[1:])
+    return ListOffsetArray(nextoffsets, filled_with(content, found))
 
 
 _PROJECT = "awkward_IndexedArray_flatten_nextcarry"

@@ -23,9 +23,9 @@ from primitives import offsets_from, op, segmented_transform, transform
 
 from .._registry import call_as
 from ..kernels.listarray import (
+    first_of_slice,
     jagged_element,
     regular_at,
-    slice_first,
     sliced_element,
     sliced_length,
 )
@@ -133,8 +133,8 @@ def value_at(i, out, starts, stops, x, contentlength, at):
 
 @op
 def sliced_value(segment, position, local, out, starts, stops, start, step, x, contentlength):
-    first = slice_first(stops[segment] - starts[segment], start, step)
-    copy_element(out, position, x, starts[segment] + first + local * step, contentlength)
+    j = first_of_slice(starts, stops, segment, start, step) + local * step
+    copy_element(out, position, x, j, contentlength)
 
 
 def _of_every_list(lists: Any, item: Any) -> Any:

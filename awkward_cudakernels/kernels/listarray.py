@@ -153,21 +153,29 @@ def slice_bound(at, length, step, none_is_low):
 
 
 @device_function
-def slice_first(length, start, step):
-    """Where a slice starts that has elements."""
+def first_of_slice(starts, stops, i, start, step):
+    """The first element of a slice of a list, if it has one. Lists' lengths are not read where they do not matter."""
+    first = starts[i]
+    if step > 0:
+        if start == SLICE_NONE:
+            return first
+        return first + start if start >= 0 else max(stops[i] + start, first)
+    last = stops[i] - 1
     if start == SLICE_NONE:
-        return 0 if step > 0 else length - 1
-    at = start + length if start < 0 else start
-    return max(at, 0) if step > 0 else min(at, length - 1)
+        return last
+    return last + 1 + start if start < 0 else min(first + start, last)
 
 
 @device_function
 def slice_length(length, start, stop, step):
     first = slice_bound(start, length, step, step > 0)
     last = slice_bound(stop, length, step, step < 0)
-    if step > 0:
-        return (last - first - 1) // step + 1 if last > first else 0
-    return (last - first + 1) // step + 1 if last < first else 0
+    span = last - first if step > 0 else first - last
+    if span <= 0:
+        return 0
+    if step == 1 or step == -1:
+        return span
+    return (span - 1) // abs(step) + 1
 
 
 @op
@@ -177,8 +185,7 @@ def sliced_length(i, count, fromstarts, fromstops, start, stop, step):
 
 @op
 def sliced_element(segment, position, local, tocarry, fromstarts, fromstops, start, step):
-    first = slice_first(fromstops[segment] - fromstarts[segment], start, step)
-    tocarry[position] = fromstarts[segment] + first + local * step
+    tocarry[position] = first_of_slice(fromstarts, fromstops, segment, start, step) + local * step
 
 
 @kernel("awkward_ListArray_getitem_next_range")
