@@ -14,7 +14,7 @@ from primitives import (
     synchronize,
 )
 
-SIZES = [0, 1, 31, 32, 33, 255, 256, 257, 2047, 2048, 2049, 70_000, 1_048_577]
+SIZES = [0, 1, 31, 32, 33, 255, 256, 257, 2047, 2048, 2049, 5119, 5120, 5121, 70_000, 1_048_577]
 
 
 @op(errors=("negative count",))
@@ -85,13 +85,22 @@ def test_what_is_not_0_is_a_flag(xp, to_numpy):
     assert to_numpy(kept).tolist() == [1, 2, 4, 5, -1, -1]
 
 
-@pytest.mark.parametrize("at", [0, 4095, 4096, 9999])
-def test_an_error_in_a_scan_of_flags(xp, at):
-    x = np.ones(10_000, np.int64)
+@pytest.mark.parametrize("n", [1056 * 4096, 1056 * 4096 + 1, 9_000_001])
+def test_a_scan_of_so_many_flags_that_blocks_take_several_rounds(xp, to_numpy, n):
+    x = np.random.default_rng(n).random(n) < 0.3
+    offsets = xp.full(n + 1, -7, np.int32)
+    offsets_from((counts, xp.asarray(x.view(np.int8))), n, offsets, dtype="flag")
+    assert np.array_equal(to_numpy(offsets)[1:], np.cumsum(x))
+    assert to_numpy(offsets)[0] == 0
+
+
+@pytest.mark.parametrize(("n", "at"), [*((10_000, at) for at in (0, 4095, 4096, 9999)), (5_000_000, 4_999_999)])
+def test_an_error_in_a_scan_of_flags(xp, n, at):
+    x = np.ones(n, np.int64)
     x[at:] = -1
-    starts = xp.full(10_000, -1, np.int64)
+    starts = xp.full(n, -1, np.int64)
     with pytest.raises(DeviceValueError, match="negative count") as caught:
-        scan(10_000, (counts, xp.asarray(x)), (record, starts, starts), dtype="flag")
+        scan(n, (counts, xp.asarray(x)), (record, starts, starts), dtype="flag")
         synchronize()
     assert caught.value.index == at
 

@@ -30,6 +30,9 @@ def segments_of(kind, rng):
         lengths[-1] += 1_048_577 % 7
     elif kind == "mostly empty":
         lengths = np.where(rng.random(30_000) < 0.01, 50, 0)
+    elif kind == "runs of empty":  # more than a block keeps in its table, and less
+        lengths = np.zeros(400_000, int)
+        lengths[[7, 90_000, 90_001, 155_600, 221_200, 399_999]] = [3000, 1, 5, 2000, 7000, 40]
     return np.concatenate([[0], np.cumsum(lengths)])
 
 
@@ -44,6 +47,7 @@ KINDS = [
     "huge",
     "skewed",
     "mostly empty",
+    "runs of empty",
     "a million",
 ]
 
@@ -89,6 +93,21 @@ def test_any_number_of_segments(xp, to_numpy):
         ids = xp.full(int(offsets[-1]), -1, np.int64)
         segment_ids(xp.asarray(offsets), ids)
         assert np.array_equal(to_numpy(ids), np.repeat(np.arange(n), lengths)), n
+
+
+def test_blocks_go_from_tile_to_tile(xp, to_numpy):
+    """With so many elements, and no bound on them, every block has several tiles."""
+    lengths = np.random.default_rng(5).poisson(3, 2_300_000)
+    lengths[700_000:800_000] = 0
+    lengths[1_500_000:1_565_537] = 0
+    lengths[1_800_000] = 300_000
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    n = int(offsets[-1])
+    segments, locals_ = xp.full(n, -7), xp.full(n, -7)
+    segmented_transform(xp.asarray(offsets + 3), None, locate, segments, locals_, 3)
+    expected = np.repeat(np.arange(len(lengths)), lengths)
+    assert np.array_equal(to_numpy(segments), expected)
+    assert np.array_equal(to_numpy(locals_), np.arange(n) - offsets[expected])
 
 
 def test_elements_beyond_the_bound_are_not_visited(xp, to_numpy):
@@ -138,6 +157,18 @@ def test_sums_of_integers_are_exact(xp, to_numpy, offsets, dtype, offset_dtype):
     segmented_sum(xp.asarray(offsets.astype(offset_dtype)), xp.asarray(x), out)
     sums = np.concatenate([[0], np.cumsum(x, dtype=np.int64)])
     assert np.array_equal(to_numpy(out)[:-1], sums[offsets[1:]] - sums[offsets[:-1]])
+    assert to_numpy(out)[-1] == -7
+
+
+@pytest.mark.parametrize(("segments", "mean"), [(2**23 - 1, 0.4), (2**23 + 3, 0.4), (2**18 + 5, 25)])
+def test_so_many_segments_that_threads_take_several(xp, to_numpy, segments, mean):
+    lengths = np.random.default_rng(segments).poisson(mean, segments)
+    lengths[segments // 2] = 20_000
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+    x = xp.ones(int(offsets[-1]), np.int8)
+    out = xp.full(segments + 1, -7, np.int32)
+    segmented_sum(xp.asarray(offsets), x, out)
+    assert np.array_equal(to_numpy(out)[:-1], lengths)
     assert to_numpy(out)[-1] == -7
 
 
