@@ -223,6 +223,7 @@ def _array_layer() -> Iterator[Build]:
             segmented_transform(out, n, combining.write_pair, out, out, out, 0, x, x)
             scan(n + 1, (combining.number_of_pairs, x, x, n), (combining.store_before, out))
             segmented_transform(out, n, combining.write_product, out, out, x, x)
+            segmented_transform(x, n, combining.write_row, out, out, x, 0, 1, 1)
             for values in "?bBhHiIlLfdFD":
                 y = _array(values)
                 segmented_transform(out, n, combining.write_values_of_pair, y, y, out, 0, x, x, y, n)

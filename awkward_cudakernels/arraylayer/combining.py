@@ -16,7 +16,7 @@ from awkward.contents import (
     NumpyArray,
     RecordArray,
 )
-from awkward.index import Index64
+from awkward.index import Index, Index64
 
 from primitives import device_function, op, scan, segmented_transform
 
@@ -122,9 +122,9 @@ def write_values_of_product(segment, position, local, first, second, left, right
 
 
 def cartesian(original: Method) -> Method:
-    """`ak.cartesian` of two arrays of lists, along these: in two launches and a wait for their number.
+    """`ak.cartesian` of two arrays of lists, along these: in two launches and a wait for their number, nested in three.
 
-    awkward broadcasts both to a dimension more and flattens that.
+    awkward broadcasts both to a dimension more, and flattens that if it is not to be nested.
     """
 
     def _impl(
@@ -135,7 +135,7 @@ def cartesian(original: Method) -> Method:
             len(values) == 2
             and type(axis) is int
             and axis == 1
-            and (nested is None or nested is False)
+            and (nested is None or type(nested) is bool)
             and all(isinstance(value, ak.Array) and _can_be_multiplied(value) for value in values)
         ):
             left, right = (value.layout for value in values)
@@ -146,7 +146,8 @@ def cartesian(original: Method) -> Method:
                 if with_name is not None:
                     parameters = {**(parameters or {}), "__record__": with_name}
                 fields = list(arrays) if isinstance(arrays, Mapping) else None
-                return context.wrap(_product(left, right, fields, parameters), highlevel=highlevel)
+                product = _product(left, right, bool(nested), fields, parameters)
+                return context.wrap(product, highlevel=highlevel)
         return original(arrays, axis, nested, parameters, with_name, highlevel, behavior, attrs)
 
     return _impl
@@ -171,7 +172,15 @@ def _can_be_multiplied(array: Any) -> bool:
     )
 
 
-def _product(left: Any, right: Any, fields: Any, parameters: Any) -> Any:
+@op
+def write_row(segment, position, local, rows, offsets, right, first, last, pairs):
+    """Where the pairs of an element of the left side start, and where the last ones end."""
+    rows[position - first] = offsets[segment] + local * (right[segment + 1] - right[segment])
+    if position == last - 1:
+        rows[last - first] = pairs
+
+
+def _product(left: Any, right: Any, nested: bool, fields: Any, parameters: Any) -> Any:
     backend, lists = left._backend, left.length
     nplike = backend.nplike
     left_offsets, right_offsets = left._offsets._data, right._offsets._data
@@ -201,4 +210,14 @@ def _product(left: Any, right: Any, fields: Any, parameters: Any) -> Any:
             content._carry(Index64(side, nplike=nplike), True)
             for side, content in zip(sides, contents, strict=True)
         ]
-    return ListOffsetArray(nextoffsets, RecordArray(made, fields, parameters=parameters, backend=backend))
+    pairs = RecordArray(made, fields, parameters=parameters, backend=backend)
+    if not nested:
+        return ListOffsetArray(nextoffsets, pairs)
+    first, last = int(left._offsets[0]), int(left._offsets[-1])
+    rows = nplike.empty(last - first + 1, dtype=np.int64)
+    call_as(
+        name, segmented_transform, left_offsets, last - first,
+        write_row, rows, offsets, right_offsets, first, last, length,
+    )  # fmt: skip
+    lists_of_rows = left._offsets if first == 0 else Index(left_offsets - first, nplike=nplike)
+    return ListOffsetArray(lists_of_rows, ListOffsetArray(Index64(rows, nplike=nplike), pairs))
