@@ -103,9 +103,10 @@ def number_of_pairs(i, count, left, right, lists):
 @device_function
 def sides_at(segment, local, left, right):
     """The elements of two arrays of lists that a pair of their product has."""
-    size = right[segment + 1] - right[segment]
+    first, second = left[segment], right[segment]
+    size = right[segment + 1] - second
     row = local // size
-    return left[segment] + row, right[segment] + local - row * size
+    return first + row, second + local - row * size
 
 
 @op
