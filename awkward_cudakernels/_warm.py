@@ -41,6 +41,7 @@ from .arraylayer import (
     applying,
     arrays,
     carries,
+    choosing,
     combining,
     elementwise,
     grouping,
@@ -246,6 +247,11 @@ def _array_layer() -> Iterator[Build]:
                 segmented_transform(
                     out, n, merging.value_of_either, merged, out, out, 0, 0, x, n, y, n
                 )
+                sides = sorted((x, y), key=lambda side: side.dtype.num)
+                transform(choosing.one_of_arrays, n, merged, mask, 1, *sides)
+                if kind not in "FD":
+                    number = elementwise.number_of(y.dtype, 1)
+                    transform(choosing.one_of_array_and_number, n, merged, mask, 1, x, number)
             for index in "il" if kind in "bBiIl" else "l":
                 transform(arrays.take, n, x, x, _array(index), n)
             transform(arrays.take_row, n, x, x, out, n, 1)
@@ -269,6 +275,8 @@ def _array_layer() -> Iterator[Build]:
             transform(applying.without_first, n, x, x, 1)
             for length in (1, n):
                 applying.find_span(x[:length], _array("l")[:2], out)
+        for kind, *numbers in (("?", 1, 1), ("l", 1, 1), ("d", 1, 0.5), ("d", 0.5, 0.5)):
+            transform(choosing.one_of_numbers, n, _array(kind), mask, 1, *numbers)
         for name, function in elementwise.FUNCTIONS.items():
             for char in sorted(function.chars - {"q", "Q"}):
                 dtype = np.dtype(char)
