@@ -42,6 +42,7 @@ from .arraylayer import (
     applying,
     arrays,
     carries,
+    choosing,
     combining,
     elementwise,
     grouping,
@@ -245,6 +246,11 @@ def _array_layer() -> Iterator[Build]:
                 transform(carries.value_of_two, n, merged, _array("b"), out, x, n, y, n)
                 transform(options.value_or_fill, n, merged, _array("b"), 1, x, y)
                 transform(options.indexed_value_or_fill, n, merged, out, x, n, y)
+                sides = sorted((x, y), key=lambda side: side.dtype.num)
+                transform(choosing.one_of_arrays, n, merged, mask, 1, *sides)
+                if kind not in "FD":
+                    number = elementwise.number_of(y.dtype, 1)
+                    transform(choosing.one_of_array_and_number, n, merged, mask, 1, x, number)
             for index in "il" if kind in "bBiIl" else "l":
                 transform(arrays.take, n, x, x, _array(index), n)
             transform(arrays.take_row, n, x, x, out, n, 1)
@@ -268,6 +274,8 @@ def _array_layer() -> Iterator[Build]:
             transform(applying.without_first, n, x, x, 1)
             for length in (1, n):
                 applying.find_span(x[:length], _array("l")[:2], out)
+        for kind, *numbers in (("?", 1, 1), ("l", 1, 1), ("d", 1, 0.5), ("d", 0.5, 0.5)):
+            transform(choosing.one_of_numbers, n, _array(kind), mask, 1, *numbers)
         for name, function in elementwise.FUNCTIONS.items():
             for char in sorted(function.chars - {"q", "Q"}):
                 dtype = np.dtype(char)

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import awkward as ak
+import awkward._broadcasting
 import awkward._connect.numpy
 import awkward._slicing
 import awkward.operations.ak_cartesian
@@ -22,6 +23,7 @@ import awkward.operations.ak_run_lengths
 import awkward.operations.ak_singletons
 import awkward.operations.ak_to_layout
 import awkward.operations.ak_unflatten
+import awkward.operations.ak_where
 from awkward._errors import ErrorContext
 from awkward._nplikes.cupy import Cupy
 from awkward._nplikes.virtual import VirtualNDArray
@@ -41,6 +43,7 @@ from awkward.index import Index
 from . import (
     applying,
     carries,
+    choosing,
     combining,
     device,
     elementwise,
@@ -97,6 +100,8 @@ def _replacements() -> Iterator[tuple[Any, str, Callable[[Any], Any]]]:
         yield owner, "to_list", surfacing.checked
     yield ErrorContext, "decorate_exception", surfacing.cause_of
     yield ListOffsetArray, "_mergemany", merging.listoffsetarray_mergemany
+    yield ak._broadcasting, "broadcast_and_apply", choosing.broadcast_and_apply
+    yield awkward.operations.ak_where, "_impl3", choosing.where
     for operation, replace in (
         (awkward.operations.ak_cartesian, combining.cartesian),
         (awkward.operations.ak_concatenate, merging.concatenate),

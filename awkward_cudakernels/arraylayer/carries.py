@@ -209,7 +209,7 @@ def value_of_two(i, out, tags, index, first, n_first, second, n_second):
 def unionarray_simplified(original: classmethod[Any, Any, Any]) -> classmethod[Any, Any, Any]:
     """`UnionArray.simplified`: two arrays of numbers become one without a union in between.
 
-    That is what `ak.where` and `ak.concatenate` end with.
+    That is what `ak.concatenate` ends with, and `ak.where` of what `choosing` leaves to awkward.
     """
 
     def simplified(

@@ -327,6 +327,8 @@ with pretended_cupy.instead():
         ak.fill_none(ak.pad_none(a, 3), 0), ak.cartesian([a, a]), ak.mean(a, axis=1)
         ak.concatenate([a, a], axis=1), ak.concatenate([a, a]), ak.singletons(ak.firsts(a))
         ak.run_lengths(a), ak.run_lengths(ak.flatten(a))
+        for x in (a, a * 2, ak.values_astype(a, float), ak.values_astype(a, int), 0, 0.5, dtype(1)):
+            ak.where(a > 1, a, x), ak.where(a > 1, x, a), ak.where(a > 1, x, 1), ak.where(a > 1, 0.5, x)
     awkward_cudakernels.unregister()
 missing = {_warm.identity(build) for build in compiled} - {_warm.identity(build) for build in _warm.builds()}
 assert len(compiled) > 60, len(compiled)

@@ -1,0 +1,140 @@
+"""`ak.where` of numbers: condition, both sides and result are each gone through once."""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from functools import cache
+from typing import Any
+
+import numpy as np
+from awkward._parameters import parameters_intersect
+from awkward.contents import NumpyArray
+
+from primitives import op, transform
+
+from ..kernels.bytemaskedarray import valid
+from .arrays import CudaArrays
+from .carries import can_be_one
+from .device import Method, is_own, is_plain
+from .elementwise import number_of
+
+_mergebool: ContextVar[bool] = ContextVar("_mergebool")
+"""Whether the `ak.where` that runs makes numbers of booleans, where the other side has numbers."""
+
+_OF_OPS = "?bBhHiIlLqQfd"
+"""Dtypes of numbers that are arguments of ops, and of conditions. Arrays may also be complex."""
+
+
+# Both are loaded before it is known which is stored, so that a GPU waits for its memory once. They are not
+# one expression: with a number of another type in it, uint64 would become float64.
+
+
+@op
+def one_of_arrays(i, out, condition, x_when, x, y):
+    a = x[i]
+    b = y[i]
+    if valid(condition, i, x_when):
+        out[i] = a
+    else:
+        out[i] = b
+
+
+@op
+def one_of_array_and_number(i, out, condition, x_when, x, y):
+    a = x[i]
+    if valid(condition, i, x_when):
+        out[i] = a
+    else:
+        out[i] = y
+
+
+@op
+def one_of_numbers(i, out, condition, x_when, x, y):
+    if valid(condition, i, x_when):
+        out[i] = x
+    else:
+        out[i] = y
+
+
+def where(original: Method) -> Method:
+    """`ak.where` of three arguments: notes for its leaves what it was told about booleans."""
+
+    def _impl3(condition: Any, x: Any, y: Any, mergebool: bool, *others: Any) -> Any:
+        before = _mergebool.set(mergebool)
+        try:
+            return original(condition, x, y, mergebool, *others)
+        finally:
+            _mergebool.reset(before)
+
+    return _impl3
+
+
+def broadcast_and_apply(original: Method) -> Method:
+    """`broadcast_and_apply` for `ak.where`: numbers are chosen in one launch.
+
+    awkward goes by a union: tags, and an index that counts. A number of the user's, of which it makes an
+    array, is an argument here.
+    """
+
+    def broadcast_and_apply(inputs: Any, action: Any, **options: Any) -> Any:
+        if options.get("function_name") == "ak.where":
+            mergebool = _mergebool.get(None)
+            if mergebool is not None:
+                action = _choosing(action, mergebool)
+        return original(inputs, action, **options)
+
+    return broadcast_and_apply
+
+
+def _choosing(original: Method, mergebool: bool) -> Method:
+    """The action of `ak.where`, where it comes to numbers."""
+
+    def action(inputs: Any, backend: Any, **context: Any) -> Any:
+        x, y, condition = inputs
+        if type(backend.nplike) is CudaArrays and _is_condition(condition):
+            x_side, y_side = _side(x), _side(y)
+            if x_side is not None and y_side is not None and _become_one(x_side[0], y_side[0], mergebool):
+                return (_chosen(condition._data, x_side, y_side, backend),)
+        return original(inputs, backend=backend, **context)
+
+    return action
+
+
+def _is_condition(condition: Any) -> bool:
+    return is_plain(condition) and condition._data.dtype.char in _OF_OPS
+
+
+def _side(given: Any) -> tuple[Any, Any] | None:
+    """An array of the type that awkward makes of a side, and what ops take; None if there is no such thing."""
+    if is_plain(given):
+        return (given, given._data) if given._data.dtype.char in _OF_OPS + "FD" else None
+    if isinstance(given, (int, float, np.generic)):
+        dtype = np.asarray(given).dtype
+        if dtype.char in _OF_OPS:
+            return _like(dtype), number_of(dtype, given)
+    return None
+
+
+@cache
+def _like(dtype: np.dtype[Any]) -> Any:
+    return NumpyArray(np.zeros(1, dtype))
+
+
+def _become_one(first: Any, second: Any, mergebool: bool) -> bool:
+    return first is second or can_be_one(first, second, mergebool)
+
+
+def _chosen(condition: Any, x_side: tuple[Any, Any], y_side: tuple[Any, Any], backend: Any) -> Any:
+    n = condition.shape[0]
+    (first, x), (second, y) = sides = sorted((x_side, y_side), key=_place)
+    out = backend.nplike.empty(n, dtype=np.result_type(first._data.dtype, second._data.dtype))
+    chosen = one_of_arrays if is_own(y) else one_of_array_and_number if is_own(x) else one_of_numbers
+    transform(chosen, n, out, condition, int(sides[0] is x_side), x, y)
+    parameters = parameters_intersect(first._parameters, second._parameters)
+    return NumpyArray(out, parameters=parameters, backend=backend)
+
+
+def _place(side: tuple[Any, Any]) -> tuple[bool, int]:
+    """Sides go to ops in one order: arrays first, then by type. Of two orders, only one is compiled."""
+    like, given = side
+    return not is_own(given), like._data.dtype.num
