@@ -49,6 +49,7 @@ from .arraylayer import (
     keeping,
     merging,
     missing,
+    moments,
     options,
     reducing,
     slices,
@@ -265,6 +266,12 @@ def _array_layer() -> Iterator[Build]:
                 reducing.write_extremum(x, none, x, out, None, lists, True, start)
                 start = reducing.BEATEN[reducing.wide(x.dtype)][True]
                 reducing.write_extremum(out, none, x, out, out, lists, True, start)
+        for kind in moments.REDUCED:
+            x, real = _array(kind), _array("d")
+            for lists in (1, n - 1):  # long ones, and short ones
+                where = x, out, lists, n
+                moments.write_means(real, out, True, *where)
+                moments.write_variances(real, out, True, *where, real, 1, True)
         transform(grouping.length_of_run, n, out, out, n, n)
         transform(merging.sum_of_offsets, n, out, out, out, 0)
         for kind in "il":

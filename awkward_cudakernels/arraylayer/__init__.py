@@ -19,10 +19,13 @@ import awkward.operations.ak_cartesian
 import awkward.operations.ak_concatenate
 import awkward.operations.ak_drop_none
 import awkward.operations.ak_firsts
+import awkward.operations.ak_mean
 import awkward.operations.ak_run_lengths
 import awkward.operations.ak_singletons
+import awkward.operations.ak_std
 import awkward.operations.ak_to_layout
 import awkward.operations.ak_unflatten
+import awkward.operations.ak_var
 import awkward.operations.ak_where
 from awkward._errors import ErrorContext
 from awkward._nplikes.cupy import Cupy
@@ -51,6 +54,7 @@ from . import (
     indexes,
     merging,
     missing,
+    moments,
     options,
     reducing,
     shortcuts,
@@ -107,10 +111,13 @@ def _replacements() -> Iterator[tuple[Any, str, Callable[[Any], Any]]]:
         (awkward.operations.ak_concatenate, merging.concatenate),
         (awkward.operations.ak_drop_none, options.drop_none),
         (awkward.operations.ak_firsts, missing.firsts),
+        (awkward.operations.ak_mean, moments.mean),
         (awkward.operations.ak_run_lengths, grouping.run_lengths),
         (awkward.operations.ak_singletons, missing.singletons),
+        (awkward.operations.ak_std, moments.standard_deviation),
         (awkward.operations.ak_to_layout, shortcuts.to_layout),
         (awkward.operations.ak_unflatten, grouping.unflatten),
+        (awkward.operations.ak_var, moments.variance),
     ):
         yield operation, "_impl", replace
     for asked in shortcuts.ASKED_OFTEN:

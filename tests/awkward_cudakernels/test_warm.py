@@ -324,7 +324,7 @@ with pretended_cupy.instead():
     for dtype in (np.float32, np.int64, np.int8, np.bool_):
         a = ak.to_backend(ak.unflatten(ak.Array(np.arange(counts.sum()).astype(dtype)), counts), "cuda")
         a[a > 1], a[ak.argmax(a, axis=1, keepdims=True)], a[[0, -1]], ak.to_regular(a[:, :0])[[1]]
-        ak.fill_none(ak.pad_none(a, 3), 0), ak.cartesian([a, a]), ak.mean(a, axis=1)
+        ak.fill_none(ak.pad_none(a, 3), 0), ak.cartesian([a, a]), ak.mean(a, axis=1), ak.std(a, axis=1)
         ak.concatenate([a, a], axis=1), ak.concatenate([a, a]), ak.singletons(ak.firsts(a))
         ak.run_lengths(a), ak.run_lengths(ak.flatten(a))
         for x in (a, a * 2, ak.values_astype(a, float), ak.values_astype(a, int), 0, 0.5, dtype(1)):

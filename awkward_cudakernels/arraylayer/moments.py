@@ -1,0 +1,199 @@
+"""Means, variances and standard deviations of lists of numbers: each a reduction of the lists, or two."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import awkward as ak
+import numpy as np
+from awkward._layout import HighLevelContext
+from awkward._namedaxis import NAMED_AXIS_KEY
+from awkward.contents import IndexedOptionArray, ListOffsetArray, NumpyArray, RegularArray
+from awkward.index import Index64
+
+from primitives import device_function, op
+
+from ..kernels.reducers import step_centered, step_sum, sum_lists
+from .arrays import CudaArrays
+from .device import Method, has_named_axis, is_on_device, is_plain
+
+REDUCED = "?bBhHiIlLfd"
+"""The dtypes that are added as float64, and ops are compiled for."""
+LARGEST_DDOF = 2**31
+"""Degrees of freedom beyond which a count less them is left to awkward."""
+
+
+@device_function
+def store(segment, value, n, out, index, masked):
+    """Writes a result, or that there is none: an index if that is wanted, else NaN."""
+    out[segment] = value if n > 0 else math.nan
+    if masked:
+        index[segment] = segment if n > 0 else -1
+
+
+@op
+def finish_mean(acc, segment, out, index, masked, offsets):
+    n = offsets[segment + 1] - offsets[segment]
+    store(segment, acc[0] / np.float64(n), n, out, index, masked)
+
+
+@op
+def finish_variance(acc, segment, out, index, masked, offsets, ddof, root):
+    n = offsets[segment + 1] - offsets[segment]
+    value = acc[0] / np.float64(n)
+    if ddof != 0:  # by two divisions, as awkward does, whose roundings differ from those of one
+        value *= np.float64(n) / np.float64(n - ddof)
+    store(segment, math.sqrt(value) if root else value, n, out, index, masked)
+
+
+def write_means(out: Any, index: Any, masked: bool, x: Any, offsets: Any, lists: int, elements: int) -> None:
+    """Means of lists: one launch, two for long lists.
+
+    Args:
+        out: one float64 for every list.
+        index: if masked, receives for every list its position, -1 for one that is empty.
+        masked: whether it does.
+        x: the numbers.
+        offsets: of the lists.
+        lists: their number.
+        elements: that of their elements.
+    """
+    finish = (finish_mean, out, index, int(masked), offsets)
+    sum_lists(out, offsets, lists, elements, (step_sum, x), finish=finish)
+
+
+def write_variances(
+    out: Any, index: Any, masked: bool, x: Any, offsets: Any, lists: int, elements: int,
+    means: Any, ddof: int, root: bool,
+) -> None:  # fmt: skip
+    """Variances of lists from their means, or their roots: one launch, two for long lists.
+
+    The arguments are those of `write_means` and:
+        means: of the lists.
+        ddof: what is subtracted from the number of a list's elements before dividing by it.
+        root: whether results are the standard deviations.
+    """
+    finish = (finish_variance, out, index, int(masked), offsets, ddof, int(root))
+    sum_lists(out, offsets, lists, elements, (step_centered, x, means), finish=finish)
+
+
+def mean(original: Method) -> Method:
+    """`ak.mean` of lists of numbers: one reduction, which divides by the lengths as it ends, and no wait.
+
+    awkward divides two options of one-element lists, of which it looks up repeatedly what is missing.
+    """
+
+    def _impl(
+        x: Any,
+        weight: Any,
+        axis: Any,
+        keepdims: bool,
+        mask_identity: bool,
+        highlevel: bool,
+        behavior: Any,
+        attrs: Any,
+    ) -> Any:
+        layout = _lists_of_numbers(x, weight, axis, attrs)
+        if layout is None:
+            return original(x, weight, axis, keepdims, mask_identity, highlevel, behavior, attrs)
+        found = _at_innermost(layout, keepdims, mask_identity, write_means)
+        return _wrapped(x, found, highlevel, behavior, attrs)
+
+    return _impl
+
+
+def variance(original: Method) -> Method:
+    """`ak.var` of lists of numbers: a reduction for the means, one for the squared distances from them."""
+    return _variance(original, root=False)
+
+
+def standard_deviation(original: Method) -> Method:
+    """`ak.std` of lists of numbers: what `ak.var` takes, which writes the roots."""
+    return _variance(original, root=True)
+
+
+def _variance(original: Method, root: bool) -> Method:
+    def _impl(
+        x: Any, weight: Any, ddof: Any, axis: Any, keepdims: bool, mask_identity: bool, highlevel: bool,
+        behavior: Any, attrs: Any,
+    ) -> Any:  # fmt: skip
+        layout = None
+        if type(ddof) is int and abs(ddof) < LARGEST_DDOF:
+            layout = _lists_of_numbers(x, weight, axis, attrs)
+        if layout is None:
+            return original(x, weight, ddof, axis, keepdims, mask_identity, highlevel, behavior, attrs)
+
+        nplike = layout._backend.nplike
+
+        def write(
+            out: Any, index: Any, masked: bool, x: Any, offsets: Any, lists: int, elements: int
+        ) -> None:
+            means, no_index = nplike.empty(lists, dtype=np.float64), nplike.empty(0, dtype=np.int64)
+            write_means(means, no_index, False, x, offsets, lists, elements)
+            write_variances(out, index, masked, x, offsets, lists, elements, means, ddof, root)
+
+        found = _at_innermost(layout, keepdims, mask_identity, write)
+        return _wrapped(x, found, highlevel, behavior, attrs)
+
+    return _impl
+
+
+def _lists_of_numbers(x: Any, weight: Any, axis: Any, attrs: Any) -> Any:
+    """The layout of lists of numbers, or of lists of such, if they are to be reduced; else None.
+
+    What has parameters is reduced as what has none, and the result has none, but for strings.
+    """
+    if not (weight is None and type(axis) is int and isinstance(x, ak.Array)):
+        return None
+    lists, depth = x.layout, 1
+    if type(lists._backend.nplike) is not CudaArrays:
+        return None
+    while type(lists) is ListOffsetArray and type(lists._content) is ListOffsetArray:
+        if not _covers(lists._offsets, lists._content.length):
+            return None
+        lists, depth = lists._content, depth + 1
+    if (
+        axis in (depth, -1)
+        and type(lists) is ListOffsetArray
+        and lists.parameter("__array__") is None
+        and is_plain(lists._content)
+        and lists._content._data.dtype.char in REDUCED
+        and lists._content.parameter("__array__") is None
+        and _are_offsets(lists._offsets)
+        and 0 <= lists._offsets[0] <= lists._offsets[-1] <= lists._content.length
+        and not has_named_axis(x, attrs)
+    ):
+        return x.layout
+    return None
+
+
+def _are_offsets(index: Any) -> bool:
+    """Whether an index is one of 64 bits on the device; ops are compiled for no other."""
+    return is_on_device(index._data) and index._data.dtype == np.int64
+
+
+def _covers(offsets: Any, n: int) -> bool:
+    """Whether lists have all elements of their content, so that none is reduced in vain."""
+    return _are_offsets(offsets) and offsets[0] == 0 and offsets[-1] == n
+
+
+def _at_innermost(lists: Any, keepdims: bool, masked: bool, write: Any) -> Any:
+    """The layout of what is written for the innermost lists, in the lists around these."""
+    if type(lists._content) is ListOffsetArray:
+        return ListOffsetArray(lists._offsets, _at_innermost(lists._content, keepdims, masked, write))
+    backend, n, offsets = lists._backend, lists.length, lists._offsets
+    out = backend.nplike.empty(n, dtype=np.float64)
+    index = backend.nplike.empty(n if masked else 0, dtype=np.int64)
+    elements = int(offsets[-1]) - int(offsets[0])
+    write(out, index, masked, lists._content._data, offsets._data, n, elements)
+    found: Any = NumpyArray(out, backend=backend)
+    if masked:
+        found = IndexedOptionArray(Index64(index, nplike=backend.nplike), found)
+    return RegularArray(found, 1, n) if keepdims else found
+
+
+def _wrapped(x: Any, found: Any, highlevel: bool, behavior: Any, attrs: Any) -> Any:
+    with HighLevelContext(behavior=behavior, attrs=attrs) as context:
+        context.unwrap(x, allow_record=False, primitive_policy="error")
+    return context.without_attr(NAMED_AXIS_KEY).wrap(found, highlevel=highlevel)
