@@ -22,30 +22,31 @@ _mergebool: ContextVar[bool] = ContextVar("_mergebool")
 """Whether the `ak.where` that runs makes numbers of booleans, where the other side has numbers."""
 
 _OF_OPS = "?bBhHiIlLqQfd"
-"""Dtypes of numbers that are arguments of ops, and of conditions. Arrays may also be complex."""
+"""Dtypes of numbers that are arguments of ops. Arrays may also be complex."""
 
 
-# Both are loaded before it is known which is stored, so that a GPU waits for its memory once. They are not
-# one expression: with a number of another type in it, uint64 would become float64.
+# Both are loaded before one is stored, so that a GPU waits for its memory once: compilers move no load over a
+# store that may be to the same place, and of numbers of one type make one of two stores. With an `else`, they
+# load what is chosen, when the condition is there. Nor is it one expression: with a number of another type in
+# it, uint64 would become float64.
 
 
 @op
 def one_of_arrays(i, out, condition, x_when, x, y):
-    a = x[i]
-    b = y[i]
-    if valid(condition, i, x_when):
-        out[i] = a
-    else:
-        out[i] = b
+    chosen = valid(condition, i, x_when)
+    of_x = x[i]
+    out[i] = y[i]
+    if chosen:
+        out[i] = of_x
 
 
 @op
 def one_of_array_and_number(i, out, condition, x_when, x, y):
-    a = x[i]
-    if valid(condition, i, x_when):
-        out[i] = a
-    else:
-        out[i] = y
+    chosen = valid(condition, i, x_when)
+    of_x = x[i]
+    out[i] = y
+    if chosen:
+        out[i] = of_x
 
 
 @op
@@ -91,17 +92,13 @@ def _choosing(original: Method, mergebool: bool) -> Method:
 
     def action(inputs: Any, backend: Any, **context: Any) -> Any:
         x, y, condition = inputs
-        if type(backend.nplike) is CudaArrays and _is_condition(condition):
+        if type(backend.nplike) is CudaArrays and is_plain(condition):
             x_side, y_side = _side(x), _side(y)
             if x_side is not None and y_side is not None and _become_one(x_side[0], y_side[0], mergebool):
                 return (_chosen(condition._data, x_side, y_side, backend),)
         return original(inputs, backend=backend, **context)
 
     return action
-
-
-def _is_condition(condition: Any) -> bool:
-    return is_plain(condition) and condition._data.dtype.char in _OF_OPS
 
 
 def _side(given: Any) -> tuple[Any, Any] | None:
