@@ -15,7 +15,6 @@ from awkward.index import Index64
 from primitives import device_function, op
 
 from ..kernels.reducers import step_centered, step_sum, sum_lists
-from .arrays import CudaArrays
 from .device import Method, has_named_axis, is_on_device, is_plain
 
 REDUCED = "?bBhHiIlLfd"
@@ -26,8 +25,8 @@ LARGEST_DDOF = 2**31
 
 @device_function
 def store(segment, value, n, out, index, masked):
-    """Writes a result, or that there is none: an index if that is wanted, else NaN."""
-    out[segment] = value if n > 0 else math.nan
+    """Writes a result, which is NaN if there is none, for 0 / 0 is, and an index that tells if that is wanted."""
+    out[segment] = value
     if masked:
         index[segment] = segment if n > 0 else -1
 
@@ -142,13 +141,11 @@ def _variance(original: Method, root: bool) -> Method:
 def _lists_of_numbers(x: Any, weight: Any, axis: Any, attrs: Any) -> Any:
     """The layout of lists of numbers, or of lists of such, if they are to be reduced; else None.
 
-    What has parameters is reduced as what has none, and the result has none, but for strings.
+    Other parameters than those of characters mean nothing to awkward's reductions, which drop them.
     """
     if not (weight is None and type(axis) is int and isinstance(x, ak.Array)):
         return None
     lists, depth = x.layout, 1
-    if type(lists._backend.nplike) is not CudaArrays:
-        return None
     while type(lists) is ListOffsetArray and type(lists._content) is ListOffsetArray:
         if not _covers(lists._offsets, lists._content.length):
             return None
@@ -156,7 +153,6 @@ def _lists_of_numbers(x: Any, weight: Any, axis: Any, attrs: Any) -> Any:
     if (
         axis in (depth, -1)
         and type(lists) is ListOffsetArray
-        and lists.parameter("__array__") is None
         and is_plain(lists._content)
         and lists._content._data.dtype.char in REDUCED
         and lists._content.parameter("__array__") is None
