@@ -111,10 +111,11 @@ _missing = False
 
 
 def available() -> bool:
+    """Whether `cuda.compute` is there and finds the libraries that it is linked with."""
     global _missing
     if not _missing and not _sorters:
         try:
-            import cuda.compute  # noqa: F401
+            from cuda.compute import deserialize, make_radix_sort, serialize  # noqa: F401
         except ImportError:
             _missing = True
     return not _missing

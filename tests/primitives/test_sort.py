@@ -1,7 +1,10 @@
+import sys
+from types import ModuleType
+
 import numpy as np
 import pytest
 
-from primitives import op, order_of, segmented_argsort, segmented_sort
+from primitives import _radix, op, order_of, segmented_argsort, segmented_sort
 
 LENGTHS = {
     "none": [],
@@ -149,3 +152,19 @@ class TestRefusals:
     def test_complex_values(self, xp):
         with pytest.raises(TypeError, match="'values' has dtype complex128"):
             segmented_sort(xp.asarray([0, 1]), xp.ones(1, complex), xp.ones(1, complex))
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_library_that_does_not_find_what_it_is_linked_with_is_not_used(monkeypatch, there):
+    """It can be imported then, but has nothing."""
+
+    class Module(ModuleType):
+        def __getattr__(self, name):
+            if not there:
+                raise AttributeError("CUDA bindings are not available")
+            return None
+
+    monkeypatch.setitem(sys.modules, "cuda.compute", Module("cuda.compute"))
+    monkeypatch.setattr(_radix, "_missing", False)
+    monkeypatch.setattr(_radix, "_sorters", {})
+    assert _radix.available() is there
