@@ -1,4 +1,4 @@
-"""How often each operation of the benchmark makes the host wait for the device, and who asks.
+"""What each operation of the benchmark launches, and how often it makes the host wait for the device, and who asks.
 
 ``python tests/awkward_cudakernels/waits.py`` writes the table of docs/waits.md; a test compares it. It needs no
 GPU: see `pretended_cupy`.
@@ -9,11 +9,12 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from unittest.mock import patch
 
 import pretended_cupy
+from operations import launches
 
 import awkward_cudakernels
 import errorflag
@@ -67,8 +68,38 @@ def watched() -> Iterator[Waits]:
         yield found
 
 
+@contextmanager
+def operators() -> Iterator[list[str]]:
+    """Inside, operators, assignments and copies of the pretended CuPy are noted; on a device, each is a launch or more."""
+    found = []
+
+    def noting(name, function):
+        def call(*args, **kwargs):
+            found.append(name)
+            return function(*args, **kwargs)
+
+        return call
+
+    owners = {
+        pretended_cupy.ndarray: ("__array_ufunc__", "__setitem__", "copy", "astype"),
+        pretended_cupy.Module: ("concatenate", "searchsorted", "nonzero", "empty_like", "repeat"),
+        pretended_cupy.runtime: ("memcpyAsync",),
+    }
+    with ExitStack() as stack:
+        for owner, names in owners.items():
+            for name in names:
+                if hasattr(owner, name):
+                    stack.enter_context(patch.object(owner, name, noting(name, getattr(owner, name))))
+        yield found
+
+
 def measured() -> dict[str, Counter]:
     """For each operation who waits, and how often; the ends of the arguments' offsets are known."""
+    return {name: found for name, (_, _, found) in counted().items()}
+
+
+def counted() -> dict[str, tuple[int, int, Counter]]:
+    """For each operation its launches of this project, its operators of CuPy, and as `measured`."""
     table = {}
     with pretended_cupy.instead():
         awkward_cudakernels.register("cuda")
@@ -77,9 +108,9 @@ def measured() -> dict[str, Counter]:
             for operation in OPERATIONS:
                 arguments = [sample.get(name) for name in operation.inputs]
                 operation.function(*arguments)
-                with watched() as found:
+                with launches() as launched, operators() as by_cupy, watched() as found:
                     operation.function(*arguments)
-                table[operation.name] = Counter(found)
+                table[operation.name] = len(launched), len(by_cupy), Counter(found)
         finally:
             awkward_cudakernels.unregister("cuda")
     return table
@@ -87,10 +118,10 @@ def measured() -> dict[str, Counter]:
 
 def document() -> str:
     """The table in Markdown."""
-    lines = ["| operation | waits | who asks |", "|---|---:|---|"]
-    for name, found in measured().items():
+    lines = ["| operation | launches | by CuPy | waits | who asks |", "|---|---:|---:|---:|---|"]
+    for name, (launched, by_cupy, found) in counted().items():
         who = "; ".join(text if n == 1 else f"{n} × {text}" for text, n in found.items())
-        lines.append(f"| {name} | {found.total()} | {who} |".replace("*", "\\*"))
+        lines.append(f"| {name} | {launched} | {by_cupy} | {found.total()} | {who} |".replace("*", "\\*"))
     return "\n".join(lines) + "\n"
 
 
