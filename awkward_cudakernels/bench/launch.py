@@ -95,6 +95,12 @@ def _read(s: kernels.Inputs) -> Callable[[], object]:
     return lambda: errorflag.read(one)
 
 
+def _read_items(s: kernels.Inputs) -> Callable[[], object]:
+    import errorflag
+
+    return lambda: errorflag.read_items(s.offsets, (s.n,))
+
+
 def _item(s: kernels.Inputs) -> Callable[[], object]:
     return lambda: s.offsets[-1].item()
 
@@ -117,6 +123,7 @@ CASES: dict[str, Callable[[kernels.Inputs], Callable[[], object]]] = {
     "backend[key](*args), the same map": _kernel,
     "errorflag.synchronize": _synchronize,
     "errorflag.read, one int64": _read,
+    "errorflag.read_items, one int64": _read_items,
     "CuPy x[-1].item()": _item,
     "bool(cupy.any(x))": _any,
     "cupy.empty(1)": _empty,
