@@ -140,7 +140,7 @@ def cartesian(original: Method) -> Method:
             and all(isinstance(value, ak.Array) and _can_be_multiplied(value) for value in values)
         ):
             left, right = (value.layout for value in values)
-            if left.length == right.length and left._offsets[-1] > left._offsets[0]:  # else another form
+            if left.length == right.length:
                 with HighLevelContext(behavior=behavior, attrs=attrs) as context:
                     for value in values:
                         context.unwrap(value, allow_record=False, allow_unknown=False)
@@ -148,7 +148,8 @@ def cartesian(original: Method) -> Method:
                     parameters = {**(parameters or {}), "__record__": with_name}
                 fields = list(arrays) if isinstance(arrays, Mapping) else None
                 product = _product(left, right, bool(nested), fields, parameters)
-                return context.wrap(product, highlevel=highlevel)
+                if product is not None:
+                    return context.wrap(product, highlevel=highlevel)
         return original(arrays, axis, nested, parameters, with_name, highlevel, behavior, attrs)
 
     return _impl
@@ -192,6 +193,8 @@ def _product(left: Any, right: Any, nested: bool, fields: Any, parameters: Any) 
     call_as(name, scan, lists + 1, count, (store_before, offsets))
     nextoffsets = Index64(offsets, nplike=nplike)
     length = int(nextoffsets[-1])
+    if length in (0, *(side._offsets[-1] - side._offsets[0] for side in (left, right))):
+        return None  # nothing, or one pair for each element of a side, which awkward then leaves as it is
     plain = all(map(is_plain, contents))
     sides = [
         nplike.empty(length, dtype=content._data.dtype if plain else np.int64) for content in contents

@@ -515,8 +515,17 @@ INDEXED = _lists(
 )
 
 
-@pytest.mark.parametrize("right", [*OF_NUMBERS[:4], INDEXED, *OF_OTHER_CONTENTS], ids=lambda x: "right")
-@pytest.mark.parametrize("left", [*OF_NUMBERS, INDEXED, *OF_OTHER_CONTENTS], ids=lambda x: "left")
+FEW = [
+    _lists(RECORDS, [0, 1, 2, 3]),  # one in each: what is beside them is not carried
+    _lists(NUMBERS, [2, 3, 4, 5], dtype=np.int32),
+    _lists(RECORDS, [1, 3, 3, 4]),  # as many, but not one in each
+    _lists(RECORDS, [2, 2, 3, 3], dtype=np.uint32),
+    _lists(RECORDS, [5, 5, 5, 5]),
+]
+
+
+@pytest.mark.parametrize("right", [*OF_NUMBERS[:4], INDEXED, *FEW, *OF_OTHER_CONTENTS], ids=lambda x: "right")
+@pytest.mark.parametrize("left", [*OF_NUMBERS, INDEXED, *FEW, *OF_OTHER_CONTENTS], ids=lambda x: "left")
 def test_products(left, right):
     for function in (
         lambda a, b: ak.cartesian([a, b], axis=1),

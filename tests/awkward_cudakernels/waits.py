@@ -70,7 +70,7 @@ def watched() -> Iterator[Waits]:
 
 @contextmanager
 def operators() -> Iterator[list[str]]:
-    """Inside, operators, assignments and copies of the pretended CuPy are noted; on a device, each is a launch or more."""
+    """Inside, what the pretended CuPy computes and copies is noted: on a device, each is a launch or more."""
     found = []
 
     def noting(name, function):
