@@ -226,6 +226,7 @@ def _array_layer() -> Iterator[Build]:
             scan(n + 1, (combining.number_of_pairs, x, x, n), (combining.store_before, out))
             segmented_transform(out, n, combining.write_product, out, out, x, x)
             segmented_transform(x, n, combining.write_row, out, out, x, 0, 1, 1)
+            reduce(n, (combining.has_several, x), out)
             for values in "?bBhHiIlLfdFD":
                 y = _array(values)
                 segmented_transform(out, n, combining.write_values_of_pair, y, y, out, 0, x, x, y, n)

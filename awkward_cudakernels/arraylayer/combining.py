@@ -18,11 +18,11 @@ from awkward.contents import (
 )
 from awkward.index import Index, Index64
 
-from primitives import device_function, op, scan, segmented_transform
+from primitives import device_function, op, reduce, scan, segmented_transform
 
 from .._registry import call_as
 from ..kernels.listarray import combinations_of_list, pair_at, store_before
-from .arrays import CudaArrays, copy_element
+from .arrays import CudaArrays, copy_element, to_scalar
 from .device import Method, filled_with, has_named_axis, is_on_device, is_plain, room_for, starts_and_stops
 
 
@@ -175,6 +175,11 @@ def _can_be_multiplied(array: Any) -> bool:
 
 
 @op
+def has_several(i, count, offsets):
+    count[0] = offsets[i + 1] - offsets[i] > 1
+
+
+@op
 def write_row(segment, position, local, rows, offsets, right, first, last, pairs):
     """Where the pairs of an element of the left side start, and where the last ones end."""
     rows[position - first] = offsets[segment] + local * (right[segment + 1] - right[segment])
@@ -193,9 +198,15 @@ def _product(left: Any, right: Any, nested: bool, fields: Any, parameters: Any) 
     call_as(name, scan, lists + 1, count, (store_before, offsets))
     nextoffsets = Index64(offsets, nplike=nplike)
     length = int(nextoffsets[-1])
-    if length in (0, *(side._offsets[-1] - side._offsets[0] for side in (left, right))):
-        return None  # nothing, or one pair for each element of a side, which awkward then leaves as it is
     plain = all(map(is_plain, contents))
+    n_left, n_right = (int(side._offsets[-1] - side._offsets[0]) for side in (left, right))
+    as_it_is = length in (n_left, n_right)  # what is not repeated, awkward may leave as it is
+    if not as_it_is and n_left <= lists and not (plain and left._offsets.dtype == right._offsets.dtype == np.int64):
+        several = nplike.empty(1, dtype=np.int64)
+        reduce(lists, (has_several, left_offsets), several)
+        as_it_is = not to_scalar(several)
+    if length == 0 or as_it_is:
+        return None
     sides = [
         nplike.empty(length, dtype=content._data.dtype if plain else np.int64) for content in contents
     ]

@@ -520,6 +520,7 @@ FEW = [
     _lists(NUMBERS, [2, 3, 4, 5], dtype=np.int32),
     _lists(RECORDS, [1, 3, 3, 4]),  # as many, but not one in each
     _lists(RECORDS, [2, 2, 3, 3], dtype=np.uint32),
+    _lists(RECORDS, [0, 1, 1, 1]),
     _lists(RECORDS, [5, 5, 5, 5]),
 ]
 
