@@ -36,6 +36,7 @@ from primitives import (
 )
 
 from . import elementwise
+from .device import is_on_device
 
 _bool = np.dtype(bool)
 
@@ -207,14 +208,11 @@ class CudaArrays(Cupy):
         return out
 
     def concat(self, arrays: Any, *, axis: int | None = 0) -> Any:
-        if axis == 0 and len(arrays) <= FEW and all(map(self._is_flat, arrays)):
+        if axis == 0 and len(arrays) <= FEW and all(map(is_on_device, arrays)):
             dtype = np.result_type(*(x.dtype for x in arrays))
             if all(x.dtype == dtype or (x.dtype.char, dtype.char) in elementwise.CASTS for x in arrays):
                 return self._joined(arrays, dtype)
         return super().concat(arrays, axis=axis)
-
-    def _is_flat(self, x: Any) -> bool:
-        return type(x) is self._module.ndarray and x.ndim == 1 and x._c_contiguous
 
     def _joined(self, arrays: Any, dtype: Any) -> Any:
         """Arrays one after another: what need not be cast is copied by the driver, as fast as can be."""

@@ -179,11 +179,8 @@ def can_be_one(
 ) -> bool:
     """Whether awkward merges two arrays of numbers to one, of a type to which ops cast as it does."""
     x, y = first._data.dtype, second._data.dtype
-    return (
-        first is not second
-        and (x == y or {x.kind, y.kind} <= set("biuf"))
-        and first._mergeable_next(second, mergebool, mergecastable)
-    )
+    known = {x.kind, y.kind} <= set("biuf") or (x == y and x.kind == "c")
+    return known and first._mergeable_next(second, mergebool, mergecastable)
 
 
 def room_for_both(first: Any, second: Any, n: int) -> Any:
@@ -226,7 +223,8 @@ def unionarray_simplified(original: classmethod[Any, Any, Any]) -> classmethod[A
         if not dropunused and len(contents) == 2 and all(map(is_plain, contents)):
             first, second = contents
             if (
-                is_on_device(tags.data)
+                first is not second
+                and is_on_device(tags.data)
                 and is_on_device(index.data)
                 and tags.length <= index.length
                 and can_be_one(first, second, mergebool, mergecastable)

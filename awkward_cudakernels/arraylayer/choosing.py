@@ -94,7 +94,7 @@ def _choosing(original: Method, mergebool: bool) -> Method:
         x, y, condition = inputs
         if type(backend.nplike) is CudaArrays and is_plain(condition):
             x_side, y_side = _side(x), _side(y)
-            if x_side is not None and y_side is not None and _become_one(x_side[0], y_side[0], mergebool):
+            if x_side is not None and y_side is not None and can_be_one(x_side[0], y_side[0], mergebool):
                 return (_chosen(condition._data, x_side, y_side, backend),)
         return original(inputs, backend=backend, **context)
 
@@ -115,10 +115,6 @@ def _side(given: Any) -> tuple[Any, Any] | None:
 @cache
 def _like(dtype: np.dtype[Any]) -> Any:
     return NumpyArray(np.zeros(1, dtype))
-
-
-def _become_one(first: Any, second: Any, mergebool: bool) -> bool:
-    return first is second or can_be_one(first, second, mergebool)
 
 
 def _chosen(condition: Any, x_side: tuple[Any, Any], y_side: tuple[Any, Any], backend: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 import awkward as ak
 import numpy as np
-from awkward._layout import HighLevelContext, maybe_posaxis
+from awkward._layout import maybe_posaxis
 from awkward.contents import (
     IndexedArray,
     IndexedOptionArray,
@@ -23,7 +23,18 @@ from primitives import device_function, op, reduce, scan, segmented_transform
 from .._registry import call_as
 from ..kernels.listarray import combinations_of_list, pair_at, store_before
 from .arrays import CudaArrays, copy_element, to_scalar
-from .device import Method, filled_with, has_named_axis, is_on_device, is_plain, room_for, starts_and_stops
+from .device import (
+    Method,
+    context_of,
+    filled_with,
+    has_named_axis,
+    is_on_device,
+    is_plain,
+    is_within,
+    room_for,
+    span_of,
+    starts_and_stops,
+)
 
 
 @op
@@ -141,15 +152,12 @@ def cartesian(original: Method) -> Method:
         ):
             left, right = (value.layout for value in values)
             if left.length == right.length:
-                with HighLevelContext(behavior=behavior, attrs=attrs) as context:
-                    for value in values:
-                        context.unwrap(value, allow_record=False, allow_unknown=False)
                 if with_name is not None:
                     parameters = {**(parameters or {}), "__record__": with_name}
                 fields = list(arrays) if isinstance(arrays, Mapping) else None
                 product = _product(left, right, bool(nested), fields, parameters)
                 if product is not None:
-                    return context.wrap(product, highlevel=highlevel)
+                    return context_of(values, behavior, attrs).wrap(product, highlevel=highlevel)
         return original(arrays, axis, nested, parameters, with_name, highlevel, behavior, attrs)
 
     return _impl
@@ -167,9 +175,7 @@ def _can_be_multiplied(array: Any) -> bool:
         and type(layout._backend.nplike) is CudaArrays
         and not layout._parameters
         and (type(content) in CARRIED_AS_ONE or (type(content) is NumpyArray and content._data.ndim == 1))
-        and is_on_device(layout._offsets._data)
-        and layout._offsets[0] >= 0
-        and layout._offsets[-1] <= layout._content.length
+        and is_within(layout)
         and not has_named_axis(array)
     )
 
@@ -199,40 +205,38 @@ def _product(left: Any, right: Any, nested: bool, fields: Any, parameters: Any) 
     nextoffsets = Index64(offsets, nplike=nplike)
     length = int(nextoffsets[-1])
     plain = all(map(is_plain, contents))
-    n_left, n_right = (int(side._offsets[-1] - side._offsets[0]) for side in (left, right))
-    as_it_is = length in (n_left, n_right)  # what is not repeated, awkward may leave as it is
-    if not as_it_is and n_left <= lists and not (plain and left._offsets.dtype == right._offsets.dtype == np.int64):
-        several = nplike.empty(1, dtype=np.int64)
-        reduce(lists, (has_several, left_offsets), several)
-        as_it_is = not to_scalar(several)
-    if length == 0 or as_it_is:
+    if length == 0 or _may_stay_as_it_is(left, right, length, plain):
         return None
-    sides = [
-        nplike.empty(length, dtype=content._data.dtype if plain else np.int64) for content in contents
-    ]
+    sides = [nplike.empty(length, dtype=content._data.dtype if plain else np.int64) for content in contents]
     write: tuple[Any, ...] = (write_product, *sides, left_offsets, right_offsets)
     if plain:
         values = [x for content in contents for x in (content._data, content.length)]
         write = (write_values_of_product, *write[1:], *values)
     call_as(name, segmented_transform, offsets, length, *write)
-    if plain:
-        made = [
-            NumpyArray(side, parameters=content._parameters, backend=backend)
-            for side, content in zip(sides, contents, strict=True)
-        ]
-    else:
-        made = [
-            content._carry(Index64(side, nplike=nplike), True)
-            for side, content in zip(sides, contents, strict=True)
-        ]
+    made = [
+        filled_with(content, side) if plain else content._carry(Index64(side, nplike=nplike), True)
+        for side, content in zip(sides, contents, strict=True)
+    ]
     pairs = RecordArray(made, fields, parameters=parameters, backend=backend)
     if not nested:
         return ListOffsetArray(nextoffsets, pairs)
-    first, last = int(left._offsets[0]), int(left._offsets[-1])
-    rows = nplike.empty(last - first + 1, dtype=np.int64)
+    first, n = span_of(left)
+    rows = nplike.empty(n + 1, dtype=np.int64)
     call_as(
-        name, segmented_transform, left_offsets, last - first,
-        write_row, rows, offsets, right_offsets, first, last, length,
+        name, segmented_transform, left_offsets, n,
+        write_row, rows, offsets, right_offsets, first, first + n, length,
     )  # fmt: skip
     lists_of_rows = left._offsets if first == 0 else Index(left_offsets - first, nplike=nplike)
     return ListOffsetArray(lists_of_rows, ListOffsetArray(Index64(rows, nplike=nplike), pairs))
+
+
+def _may_stay_as_it_is(left: Any, right: Any, length: int, plain: bool) -> bool:
+    """Whether awkward may leave a side of a product as it is, for nothing of it is repeated, which is another form."""
+    n_left, n_right = (span_of(side)[1] for side in (left, right))
+    if length in (n_left, n_right):
+        return True
+    if n_left > left.length or (plain and left._offsets.dtype == right._offsets.dtype == np.int64):
+        return False
+    several = left._backend.nplike.empty(1, dtype=np.int64)
+    reduce(left.length, (has_several, left._offsets._data), several)
+    return not to_scalar(several)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from awkward._layout import HighLevelContext
 from awkward._namedaxis import NAMED_AXIS_KEY
 from awkward.contents import ListOffsetArray, NumpyArray
 from awkward.index import Index64
@@ -29,6 +30,31 @@ def is_on_device(array: Any) -> bool:
 def is_plain(content: Any) -> bool:
     """Whether a layout is one dimension of numbers in contiguous memory of the device, for ops to use."""
     return type(content) is NumpyArray and is_on_device(content._data) and content._data.dtype.char != "e"
+
+
+def is_index64(data: Any) -> bool:
+    """Whether it is an index of 64 bits on the device, as most are; some ops are compiled for no other."""
+    return is_on_device(data) and data.dtype == np.int64
+
+
+def is_within(lists: Any) -> bool:
+    """Whether a `ListOffsetArray` has its offsets on the device and, as far as their ends tell, in its content."""
+    offsets = lists._offsets
+    return is_on_device(offsets._data) and 0 <= offsets[0] <= offsets[-1] <= lists._content.length
+
+
+def span_of(lists: Any) -> tuple[int, int]:
+    """Where in its content a `ListOffsetArray` starts, and how many elements it has there."""
+    first, last = int(lists._offsets[0]), int(lists._offsets[-1])
+    return first, last - first
+
+
+def context_of(arrays: Any, behavior: Any, attrs: Any) -> HighLevelContext:
+    """What a function of arrays wraps its result with: their behaviors and attributes, and what the caller gives."""
+    with HighLevelContext(behavior=behavior, attrs=attrs) as context:
+        for array in arrays:
+            context.unwrap(array)
+    return context
 
 
 def has_named_axis(array: Any, attrs: Any = None) -> bool:

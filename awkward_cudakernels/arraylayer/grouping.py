@@ -6,15 +6,14 @@ from typing import Any
 
 import awkward as ak
 import numpy as np
-from awkward._layout import HighLevelContext
 from awkward.contents import ListOffsetArray, NumpyArray
 from awkward.index import Index64
 
 from primitives import op, run_boundaries, scan, segmented_transform, transform
 
 from .._registry import call_as
-from .arrays import CudaArrays, repeat_count, to_scalar
-from .device import Method, has_named_axis, is_plain
+from .arrays import repeat_count, to_scalar
+from .device import Method, context_of, has_named_axis, is_plain
 from .keeping import NONZERO, kept_position, ranks_and_offsets
 from .slices import fits
 
@@ -47,23 +46,20 @@ def unflatten(original: Method) -> Method:
         ):
             offsets = _offsets_of_groups(counts.layout)
             if offsets[-1] == array.layout.length:  # else there is an error to be raised
-                with HighLevelContext(behavior=behavior, attrs=attrs) as context:
-                    for given in (array, counts):
-                        context.unwrap(given, allow_record=False, primitive_policy="error")
+                context = context_of((array, counts), behavior, attrs)
                 return context.wrap(ListOffsetArray(offsets, array.layout), highlevel=highlevel)
         return original(array, counts, axis, highlevel, behavior, attrs)
 
     return _impl
 
 
+def _are_numbers(layout: Any, kinds: str) -> bool:
+    """Whether a layout is of numbers, one or more."""
+    return is_plain(layout) and layout._data.dtype.kind in kinds and layout.length > 0
+
+
 def _are_counts(layout: Any) -> bool:
-    return (
-        is_plain(layout)
-        and type(layout._backend.nplike) is CudaArrays
-        and layout._data.dtype.kind in "iu"
-        and layout._data.dtype != np.uint64
-        and layout.length > 0
-    )
+    return _are_numbers(layout, "iu") and layout._data.dtype != np.uint64
 
 
 def _offsets_of_groups(counts: Any) -> Index64:
@@ -91,35 +87,27 @@ def run_lengths(original: Method) -> Method:
         lengths = _lengths_of_runs(layout)
         if lengths is None:
             return original(array, highlevel, behavior, attrs)
-        with HighLevelContext(behavior=behavior, attrs=attrs) as context:
-            context.unwrap(array, allow_record=False, primitive_policy="error")
-        return context.wrap(lengths, highlevel=highlevel)
+        return context_of((array,), behavior, attrs).wrap(lengths, highlevel=highlevel)
 
     return _impl
 
 
+def _have_runs(layout: Any) -> bool:
+    return _are_numbers(layout, "biuf") and layout.parameter("__array__") is None
+
+
 def _lengths_of_runs(layout: Any) -> Any:
-    if _are_numbers(layout):
+    if _have_runs(layout):
         return _runs_of_numbers(layout._data, layout._backend)
     if (
         type(layout) is ListOffsetArray
         and layout.parameter("__array__") is None
-        and _are_numbers(layout._content)
+        and _have_runs(layout._content)
     ):
         x = layout._content._data
         if fits(layout._offsets, x) and layout._offsets[-1] > 0:
             return _runs_of_lists(layout._offsets.to64(), x, layout._backend)
     return None
-
-
-def _are_numbers(layout: Any) -> bool:
-    return (
-        is_plain(layout)
-        and type(layout._backend.nplike) is CudaArrays
-        and layout._data.dtype.kind in "biuf"
-        and layout.parameter("__array__") is None
-        and layout.length > 0
-    )
 
 
 def _runs_of_numbers(x: Any, backend: Any) -> NumpyArray:

@@ -6,7 +6,6 @@ from typing import Any
 
 import awkward as ak
 import numpy as np
-from awkward._layout import HighLevelContext
 from awkward._parameters import parameters_intersect
 from awkward.contents import ListOffsetArray, NumpyArray
 from awkward.index import Index64
@@ -15,7 +14,8 @@ from primitives import device_function, op, segmented_transform, transform
 
 from .._ends import remember_ends
 from .arrays import CudaArrays
-from .device import Method, has_named_axis, is_on_device, is_plain
+from .carries import as_one, can_be_one, room_for_both
+from .device import Method, context_of, has_named_axis, is_plain, is_within, span_of
 
 
 @op
@@ -58,10 +58,8 @@ def concatenate(original: Method) -> Method:
             and all(isinstance(array, ak.Array) and _has_lists_of_numbers(array) for array in arrays)
         ):
             left, right = (array.layout for array in arrays)
-            if left.length == right.length and _become_one(left._content, right._content, mergebool):
-                with HighLevelContext(behavior=behavior, attrs=attrs) as context:
-                    for array in arrays:
-                        context.unwrap(array, allow_record=True, allow_unknown=False)
+            if left.length == right.length and can_be_one(left._content, right._content, mergebool):
+                context = context_of(arrays, behavior, attrs)
                 return context.wrap(_list_by_list(left, right), highlevel=highlevel)
         return original(arrays, axis, mergebool, highlevel, behavior, attrs)
 
@@ -75,49 +73,30 @@ def _has_lists_of_numbers(array: Any) -> bool:
         and type(layout._backend.nplike) is CudaArrays
         and not layout._parameters
         and is_plain(layout._content)
-        and is_on_device(layout._offsets._data)
-        and 0 <= layout._offsets[0] <= layout._offsets[-1] <= layout._content.length
+        and is_within(layout)
         and not has_named_axis(array)
     )
-
-
-def _become_one(first: Any, second: Any, mergebool: bool) -> bool:
-    """Whether awkward makes one array of numbers of two of them, by an op that knows both."""
-    x, y = first._data.dtype, second._data.dtype
-    kinds = {x.kind, y.kind}
-    known = kinds <= set("biuf") or (kinds == {"c"} and x == y)
-    return known and first._mergeable_next(second, mergebool, "same_kind")
 
 
 def _list_by_list(left: Any, right: Any) -> Any:
     backend, lists = left._backend, left.length
     nplike = backend.nplike
-    (first_left, first_right), (n_left, n_right) = zip(*map(_span, (left, right)), strict=True)
+    (first_left, first_right), (n_left, n_right) = zip(*map(span_of, (left, right)), strict=True)
     total = n_left + n_right
     left_offsets, right_offsets = left._offsets.to64().data, right._offsets.to64().data
     offsets = nplike.empty(lists + 1, dtype=np.int64)
     transform(sum_of_offsets, lists + 1, offsets, left_offsets, right_offsets, first_left + first_right)
     first, second = left._content, right._content
-    dtype = np.result_type(first._data.dtype, second._data.dtype)
+    values = room_for_both(first, second, total)
     x, y = (
-        nplike.asarray(content._data, dtype=dtype) if content.length else nplike.zeros(1, dtype=dtype)
+        nplike.asarray(content._data, dtype=values.dtype) if content.length else nplike.zeros(1, dtype=values.dtype)
         for content in (first, second)
     )
-    values = nplike.empty(total, dtype=dtype)
     segmented_transform(
         offsets, total, value_of_either, values, left_offsets, right_offsets,
         first_left, first_right, x, x.shape[0], y, y.shape[0],
     )  # fmt: skip
-    parameters = parameters_intersect(first._parameters, second._parameters)
-    return ListOffsetArray(
-        _offsets_to(offsets, 0, total, nplike), NumpyArray(values, parameters=parameters, backend=backend)
-    )
-
-
-def _span(lists: Any) -> tuple[int, int]:
-    """Where in their content lists start, and how many elements they have there."""
-    first, last = int(lists._offsets[0]), int(lists._offsets[-1])
-    return first, last - first
+    return ListOffsetArray(_offsets_to(offsets, 0, total, nplike), as_one(first, second, values, None))
 
 
 def _offsets_to(array: Any, first: int, last: int, nplike: Any) -> Index64:
@@ -151,9 +130,8 @@ def _is_like(first: Any, part: Any) -> bool:
         type(part) is ListOffsetArray
         and part._backend is first._backend
         and type(part._backend.nplike) is CudaArrays
-        and is_on_device(part._offsets._data)
         and part._offsets.dtype == first._offsets.dtype
-        and 0 <= part._offsets[0] <= part._offsets[-1] <= part._content.length
+        and is_within(part)
     )
 
 
@@ -167,7 +145,7 @@ def _one_after_another(parts: list[Any]) -> Any:
     placed: list[tuple[Any, int, int]] = []
     joined, start, lists = [], 0, 0
     for part, content in zip(parts, contents, strict=True):
-        first, n = _span(part)
+        first, n = span_of(part)
         if cut:
             content = content._getitem_range(first, first + n)
         if part.length:

@@ -6,7 +6,6 @@ from typing import Any
 
 import awkward as ak
 import numpy as np
-from awkward._layout import HighLevelContext
 from awkward.contents import IndexedOptionArray, ListArray, ListOffsetArray
 from awkward.index import Index64
 
@@ -15,7 +14,16 @@ from primitives import offsets_from, op, transform
 from .._registry import call_as
 from ..kernels.indexedarray import is_some
 from .arrays import CudaArrays
-from .device import Method, filled_with, has_named_axis, is_on_device, is_plain, room_for, starts_and_stops
+from .device import (
+    Method,
+    context_of,
+    filled_with,
+    has_named_axis,
+    is_on_device,
+    is_plain,
+    room_for,
+    starts_and_stops,
+)
 
 
 @op
@@ -42,13 +50,11 @@ def firsts(original: Method) -> Method:
         ):
             starts, stops = starts_and_stops(layout)
             if is_on_device(starts) and is_on_device(stops) and starts.shape == stops.shape:
-                with HighLevelContext(behavior=behavior, attrs=attrs) as context:
-                    context.unwrap(array, allow_record=False)
                 nplike = layout._backend.nplike
                 index = nplike.empty(layout.length, dtype=np.int64)
                 transform(start_or_none, layout.length, index, starts, stops)
                 found = IndexedOptionArray.simplified(Index64(index, nplike=nplike), layout._content)
-                return context.wrap(found, highlevel=highlevel, allow_other=True)
+                return context_of((array,), behavior, attrs).wrap(found, highlevel=highlevel)
         return original(array, axis, highlevel, behavior, attrs)
 
     return _impl
@@ -88,9 +94,7 @@ def singletons(original: Method) -> Method:
             and layout.length > 0
             and not has_named_axis(array, attrs)
         ):
-            with HighLevelContext(behavior=behavior, attrs=attrs) as context:
-                context.unwrap(array, allow_record=False, primitive_policy="error")
-            return context.wrap(_singletons(layout), highlevel=highlevel)
+            return context_of((array,), behavior, attrs).wrap(_singletons(layout), highlevel=highlevel)
         return original(array, axis, highlevel, behavior, attrs)
 
     return _impl

@@ -7,7 +7,6 @@ from typing import Any
 
 import awkward as ak
 import numpy as np
-from awkward._layout import HighLevelContext
 from awkward._namedaxis import NAMED_AXIS_KEY
 from awkward.contents import IndexedOptionArray, ListOffsetArray, NumpyArray, RegularArray
 from awkward.index import Index64
@@ -15,7 +14,7 @@ from awkward.index import Index64
 from primitives import device_function, op
 
 from ..kernels.reducers import step_centered, step_sum, sum_lists
-from .device import Method, has_named_axis, is_on_device, is_plain
+from .device import Method, context_of, has_named_axis, is_index64, is_plain, is_within, span_of
 
 REDUCED = "?bBhHiIlLfd"
 """The dtypes that are added as float64, and ops are compiled for."""
@@ -156,22 +155,17 @@ def _lists_of_numbers(x: Any, weight: Any, axis: Any, attrs: Any) -> Any:
         and is_plain(lists._content)
         and lists._content._data.dtype.char in REDUCED
         and lists._content.parameter("__array__") is None
-        and _are_offsets(lists._offsets)
-        and 0 <= lists._offsets[0] <= lists._offsets[-1] <= lists._content.length
+        and is_index64(lists._offsets._data)
+        and is_within(lists)
         and not has_named_axis(x, attrs)
     ):
         return x.layout
     return None
 
 
-def _are_offsets(index: Any) -> bool:
-    """Whether an index is one of 64 bits on the device; ops are compiled for no other."""
-    return is_on_device(index._data) and index._data.dtype == np.int64
-
-
 def _covers(offsets: Any, n: int) -> bool:
     """Whether lists have all elements of their content, so that none is reduced in vain."""
-    return _are_offsets(offsets) and offsets[0] == 0 and offsets[-1] == n
+    return is_index64(offsets._data) and offsets[0] == 0 and offsets[-1] == n
 
 
 def _at_innermost(lists: Any, keepdims: bool, masked: bool, write: Any) -> Any:
@@ -181,8 +175,7 @@ def _at_innermost(lists: Any, keepdims: bool, masked: bool, write: Any) -> Any:
     backend, n, offsets = lists._backend, lists.length, lists._offsets
     out = backend.nplike.empty(n, dtype=np.float64)
     index = backend.nplike.empty(n if masked else 0, dtype=np.int64)
-    elements = int(offsets[-1]) - int(offsets[0])
-    write(out, index, masked, lists._content._data, offsets._data, n, elements)
+    write(out, index, masked, lists._content._data, offsets._data, n, span_of(lists)[1])
     found: Any = NumpyArray(out, backend=backend)
     if masked:
         found = IndexedOptionArray(Index64(index, nplike=backend.nplike), found)
@@ -190,6 +183,5 @@ def _at_innermost(lists: Any, keepdims: bool, masked: bool, write: Any) -> Any:
 
 
 def _wrapped(x: Any, found: Any, highlevel: bool, behavior: Any, attrs: Any) -> Any:
-    with HighLevelContext(behavior=behavior, attrs=attrs) as context:
-        context.unwrap(x, allow_record=False, primitive_policy="error")
+    context = context_of((x,), behavior, attrs)
     return context.without_attr(NAMED_AXIS_KEY).wrap(found, highlevel=highlevel)

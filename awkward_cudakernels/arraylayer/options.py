@@ -8,7 +8,6 @@ from typing import Any
 import awkward as ak
 import numpy as np
 from awkward import _reducers
-from awkward._layout import HighLevelContext
 from awkward.contents import (
     ByteMaskedArray,
     IndexedOptionArray,
@@ -34,7 +33,7 @@ from ..kernels.reducers import (
 )
 from .arrays import copy_element
 from .carries import as_one, can_be_one, room_for_both
-from .device import Method, filled_with, is_on_device, is_plain, room_for
+from .device import Method, context_of, filled_with, is_index64, is_on_device, is_plain, room_for
 from .keeping import (
     NONZERO,
     NOT_NEGATIVE,
@@ -82,18 +81,13 @@ def indexedoptionarray_fill_none(original: Method) -> Method:
 
     def _fill_none(self: Any, value: Any) -> Any:
         content, index = self._content, self._index._data
-        if not (_is_index(index) and _can_be_filled(content, value)):
+        if not (is_index64(index) and _can_be_filled(content, value)):
             return original(self, value)
         out = room_for_both(content, value, self.length)
         transform(indexed_value_or_fill, self.length, out, index, content._data, content.length, value._data)
         return as_one(content, value, out, self._parameters)
 
     return _fill_none
-
-
-def _is_index(data: Any) -> bool:
-    """Whether an index is one of 64 bits on the device, as most are; ops are compiled for no other."""
-    return is_on_device(data) and data.dtype == np.int64
 
 
 def _can_be_filled(content: Any, value: Any) -> bool:
@@ -117,9 +111,7 @@ def drop_none(original: Method) -> Method:
         depth = _depth_of_option(layout)
         if depth == 0 or not (axis is None or (type(axis) is int and axis in (depth, -1))):
             return original(array, axis, highlevel, behavior, attrs)
-        with HighLevelContext(behavior=behavior, attrs=attrs) as context:
-            context.unwrap(array, allow_record=False, primitive_policy="error")
-        return context.wrap(_without_nones(layout), highlevel=highlevel)
+        return context_of((array,), behavior, attrs).wrap(_without_nones(layout), highlevel=highlevel)
 
     return _impl
 
@@ -170,7 +162,7 @@ def _validity(option: Any) -> tuple[Any, ...] | None:
     kind = type(option)
     if kind is ByteMaskedArray and is_plain(option._content) and is_on_device(option._mask._data):
         return is_valid, option._mask._data, int(option._valid_when)
-    if kind is IndexedOptionArray and is_plain(option._content) and _is_index(option._index._data):
+    if kind is IndexedOptionArray and is_plain(option._content) and is_index64(option._index._data):
         return is_some, option._index._data
     return None
 
@@ -325,7 +317,7 @@ def reduce_next(original: Method) -> Method:
             and negaxis == 1
             and validity is not None
             and self._content._data.dtype.char in REDUCED
-            and _is_index(offsets._data)
+            and is_index64(offsets._data)
         ):
             found = _reduced(self, validity, reducer, offsets._data, outlength, mask)
             if found is not None:

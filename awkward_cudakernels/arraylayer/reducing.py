@@ -13,7 +13,7 @@ from primitives import op
 
 from ..kernels.reducers import BEATEN, extremum, position_of_extremum, wide
 from .arrays import CudaArrays
-from .device import Method, is_on_device, is_plain
+from .device import Method, is_index64, is_on_device, is_plain
 
 
 @op
@@ -72,8 +72,7 @@ def numpyarray_reduce_next(original: Method) -> Method:
             and type(nplike) is CudaArrays
             and is_plain(self)
             and self._data.dtype.char in REDUCED
-            and is_on_device(offsets._data)
-            and offsets._data.dtype == np.int64
+            and is_index64(offsets._data)
         ):
             return original(self, reducer, negaxis, starts, shifts, offsets, outlength, mask, keepdims, behavior)
         x = self._data

@@ -300,9 +300,10 @@ def launches():
         yield found
 
 
-def assert_same(function, *layouts, number=None):
-    """That a function does what it does on the CPU, with so many launches."""
+def assert_same(function, *arrays, number=None):
+    """That a function of arrays or layouts does what it does on the CPU, with so many launches."""
+    arrays = [ak.Array(array) if isinstance(array, ak.contents.Content) else array for array in arrays]
     with launches() as found:
-        assert problems(function, *map(ak.Array, layouts), backend="cuda") == []
+        assert problems(function, *arrays, backend="cuda") == []
     if number is not None:
         assert len(found) == number

@@ -2,7 +2,6 @@
 
 import contextlib
 import copy
-import importlib
 
 import awkward as ak
 import numpy as np
@@ -10,10 +9,8 @@ import operations
 import pretended_cupy
 import pytest
 import waits
+from operations import assert_same
 
-import awkward_cudakernels
-import errorflag
-from awkward_cudakernels import environment
 from primitives import _reduce, _scan, _segmented, _sort, _transform
 
 Index, Index64 = ak.index.Index, ak.index.Index64
@@ -21,18 +18,7 @@ ListArray, ListOffsetArray = ak.contents.ListArray, ak.contents.ListOffsetArray
 NumpyArray = ak.contents.NumpyArray
 
 
-@pytest.fixture(autouse=True, params=["pretended", pytest.param("device", marks=pytest.mark.gpu)])
-def cupy(request):
-    """CuPy, or without a GPU what pretends to be it, with the backend registered."""
-    with contextlib.ExitStack() as stack:
-        if request.param == "pretended":
-            if environment.why_no_cuda() is None:
-                pytest.skip("the same runs on the GPU")
-            stack.enter_context(pretended_cupy.instead())
-        awkward_cudakernels.register()
-        stack.callback(awkward_cudakernels.unregister)
-        stack.callback(errorflag.synchronize)
-        yield importlib.import_module("cupy")
+pytestmark = pytest.mark.usefixtures("cupy")
 
 
 @contextlib.contextmanager
@@ -40,22 +26,19 @@ def launched(cupy):
     """Inside, the templates that are launched are noted, and of a pretended CuPy what it launches."""
     found = []
 
-    def noting(function, name=None):
+    def noting(function):
         def call(*args, **kwargs):
-            found.append(name or args[0].name)
+            found.append(args[0].name)
             return function(*args, **kwargs)
 
         return call
 
-    with pytest.MonkeyPatch.context() as patch:
+    with contextlib.ExitStack() as stack:
+        patch = stack.enter_context(pytest.MonkeyPatch.context())
         for module in (_reduce, _scan, _segmented, _sort, _transform):
             patch.setattr(module, "run", noting(module.run))
         if isinstance(cupy, pretended_cupy.Module):
-            for name in ("__array_ufunc__", "__setitem__", "copy", "astype"):
-                patch.setattr(cupy.ndarray, name, noting(getattr(cupy.ndarray, name), f"cupy {name}"))
-            patch.setattr(cupy.cuda.runtime, "memcpyAsync", noting(cupy.cuda.runtime.memcpyAsync, "copy"))
-            for name in ("concatenate", "searchsorted", "nonzero", "empty_like"):
-                patch.setattr(cupy, name, noting(getattr(cupy, name), f"cupy {name}"))
+            stack.enter_context(waits.operators(cupy, found))
         yield found
 
 
@@ -72,11 +55,6 @@ def assert_at_once(cupy, function, arrays, templates, waiting=0):
         with waits.watched() as waited:
             function(*on_device)
         assert len(waited) == waiting, waited
-
-
-def assert_same(function, *arrays):
-    arrays = [ak.Array(array) if isinstance(array, ak.contents.Content) else array for array in arrays]
-    assert operations.problems(function, *arrays, backend="cuda") == []
 
 
 def lists(values, offsets=None, starts=None, stops=None, dtype=np.int64, parameters=None):

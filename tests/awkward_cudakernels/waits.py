@@ -69,9 +69,8 @@ def watched() -> Iterator[Waits]:
 
 
 @contextmanager
-def operators() -> Iterator[list[str]]:
+def operators(cupy: pretended_cupy.Module, found: list[str]) -> Iterator[list[str]]:
     """Inside, what the pretended CuPy computes and copies is noted: on a device, each is a launch or more."""
-    found = []
 
     def noting(name, function):
         def call(*args, **kwargs):
@@ -81,15 +80,15 @@ def operators() -> Iterator[list[str]]:
         return call
 
     owners = {
-        pretended_cupy.ndarray: ("__array_ufunc__", "__setitem__", "copy", "astype"),
-        pretended_cupy.Module: ("concatenate", "searchsorted", "nonzero", "empty_like", "repeat"),
-        pretended_cupy.runtime: ("memcpyAsync",),
+        cupy.ndarray: ("__array_ufunc__", "__setitem__", "copy", "astype"),
+        cupy: ("concatenate", "searchsorted", "nonzero", "empty_like", "repeat"),
     }
+    runtime = cupy.cuda.runtime
     with ExitStack() as stack:
         for owner, names in owners.items():
             for name in names:
-                if hasattr(owner, name):
-                    stack.enter_context(patch.object(owner, name, noting(name, getattr(owner, name))))
+                stack.enter_context(patch.object(owner, name, noting(f"cupy {name}", getattr(owner, name))))
+        stack.enter_context(patch.object(runtime, "memcpyAsync", noting("copy", runtime.memcpyAsync)))
         yield found
 
 
@@ -101,14 +100,14 @@ def measured() -> dict[str, Counter]:
 def counted() -> dict[str, tuple[int, int, Counter]]:
     """For each operation its launches of this project, its operators of CuPy, and as `measured`."""
     table = {}
-    with pretended_cupy.instead():
+    with pretended_cupy.instead() as cupy:
         awkward_cudakernels.register("cuda")
         try:
             sample = Sample(1000, "cuda")
             for operation in OPERATIONS:
                 arguments = [sample.get(name) for name in operation.inputs]
                 operation.function(*arguments)
-                with launches() as launched, operators() as by_cupy, watched() as found:
+                with launches() as launched, operators(cupy, []) as by_cupy, watched() as found:
                     operation.function(*arguments)
                 table[operation.name] = len(launched), len(by_cupy), Counter(found)
         finally:
