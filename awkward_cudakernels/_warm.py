@@ -221,20 +221,21 @@ def _array_layer() -> Iterator[Build]:
             segmented_transform(out, n, keeping.kept_in_list, out, ranks, mask, 1, x, x, n)
             segmented_transform(out, n, slices.jagged_element, out, n, out, out, out, n, x, x, n)
             segmented_transform(x, n, keeping.kept_local, out, ranks, mask, 1)
-            scan(n + 1, (combining.combinations_of_list, 2, 0, x, x, n), (combining.store_before, out))
-            segmented_transform(out, n, combining.write_pair, out, out, out, 0, x, x)
-            scan(n + 1, (combining.number_of_pairs, x, x, n), (combining.store_before, out))
+            offsets_from((combining.number_of_pairs_within, x, x, 0), n - 1, out)
+            segmented_transform(out, n, combining.write_pair, out, out, 0, x, x)
+            offsets_from((combining.number_of_pairs, x, x), n - 1, out)
             segmented_transform(out, n, combining.write_product, out, out, x, x)
             segmented_transform(x, n, combining.write_row, out, out, x, 0, 1, 1)
             reduce(n, (combining.has_several, x), out)
             for values in "?bBhHiIlLfdFD":
                 y = _array(values)
-                segmented_transform(out, n, combining.write_values_of_pair, y, y, out, 0, x, x, y, n)
+                segmented_transform(out, n, combining.write_values_of_pair, y, y, 0, x, x, y, n)
                 segmented_transform(
                     out, n, combining.write_values_of_product, y, y, x, x, y, n, y, n
                 )
                 transform(slices.value_at, n, y, x, x, y, n, 0)
                 segmented_transform(x, n, slices.sliced_value, y, x, x, 0, 1, y, n)
+                segmented_transform(x, n, slices.value_of_range, y, x, 0, y, n)
         for kind in "?bBhHiIlLfdFD":
             x = _array(kind)
             segmented_transform(out, n, arrays.repeat_element, x, x)

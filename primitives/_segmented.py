@@ -11,7 +11,6 @@ from ._op import op
 from ._run import run
 from ._template import MANY, SHARING_BLOCKS, Slot, Template
 
-_TILE = 4096  # elements that a block takes at a time, as in device/segmented_transform.cuh
 _LEAST = 512  # elements that are worth a block
 _PIECE = 8192  # the longest segment that one warp reduces, as in device/segmented_reduce.cuh
 _GROUP_MEAN = 24  # mean length from which every segment has its own warp
@@ -137,9 +136,7 @@ def segmented_transform(
     if elements is None:
         elements, grid = _NO_BOUND, SHARING_BLOCKS
     else:
-        grid = (elements + _LEAST - 1) // _LEAST
-        if grid > SHARING_BLOCKS:
-            grid = max(SHARING_BLOCKS, (elements + _TILE - 1) // _TILE)
+        grid = min((elements + _LEAST - 1) // _LEAST, SHARING_BLOCKS)
     if grid <= 0 or segments == 0:
         length_argument("elements", elements)
         return

@@ -99,6 +99,12 @@ def nearest(j, n):
 
 
 @device_function
+def within(j, n):
+    """A place in an array that has `n` elements, one or more: 0 for those outside, which lists out of order have."""
+    return j if np.uint64(j) < np.uint64(n) else 0
+
+
+@device_function
 def copy_element(out, i, x, j, n):
     """``out[i] = x[j]``, with a place as of `nearest`; 0 of an array that has no elements."""
     if np.uint64(j) < np.uint64(n):  # not an expression: with a number in it, uint64 would become float64
@@ -121,7 +127,7 @@ def take_row(i, out, x, indexes, n, width):
 
 
 @op(errors=("index out of bounds",))
-def within(i, indexes, n):
+def is_in_bounds(i, indexes, n):
     j = indexes[i]
     if j < -n or j >= n:
         return 1
@@ -144,7 +150,7 @@ def differs(i, value, x1, x2):
 
 def check_bounds(indexes: Any, n: int) -> None:
     """Reports an index that no array of `n` elements has; negative ones count from the end."""
-    transform(within, indexes.shape[0], indexes, n)
+    transform(is_in_bounds, indexes.shape[0], indexes, n)
 
 
 def gather(array: Any, indexes: Any) -> Any:

@@ -18,11 +18,11 @@ from awkward.contents import (
 )
 from awkward.index import Index, Index64
 
-from primitives import device_function, op, reduce, scan, segmented_transform
+from primitives import device_function, offsets_from, op, reduce, segmented_transform
 
 from .._registry import call_as
-from ..kernels.listarray import combinations_of_list, pair_at, store_before
-from .arrays import CudaArrays, copy_element, to_scalar
+from ..kernels.listarray import pair_at, pairs_of
+from .arrays import CudaArrays, to_scalar, within
 from .device import (
     Method,
     context_of,
@@ -31,6 +31,7 @@ from .device import (
     is_on_device,
     is_plain,
     is_within,
+    never_empty,
     room_for,
     span_of,
     starts_and_stops,
@@ -38,8 +39,13 @@ from .device import (
 
 
 @op
-def write_pair(segment, position, local, left, right, offsets, replacement, starts, stops):
-    first, second = pair_at(position, segment, offsets, replacement, starts, stops)
+def number_of_pairs_within(i, count, starts, stops, repeated):
+    count[0] = pairs_of(max(stops[i] - starts[i], 0), repeated)
+
+
+@op
+def write_pair(segment, position, local, left, right, repeated, starts, stops):
+    first, second = pair_at(segment, local, repeated, starts, stops)
     left[position] = first
     right[position] = second
 
@@ -47,21 +53,15 @@ def write_pair(segment, position, local, left, right, offsets, replacement, star
 @device_function
 def copy_pair(left, right, i, x, j, n_x, y, k, n_y):
     """``left[i] = x[j]`` and ``right[i] = y[k]``, both read before either is written: a GPU waits for both at once."""
-    if np.uint64(j) < np.uint64(n_x) and np.uint64(k) < np.uint64(n_y):
-        first, second = x[j], y[k]
-        left[i] = first
-        right[i] = second
-    else:
-        copy_element(left, i, x, j, n_x)
-        copy_element(right, i, y, k, n_y)
+    first, second = x[within(j, n_x)], y[within(k, n_y)]
+    left[i] = first
+    right[i] = second
 
 
 @op
-def write_values_of_pair(
-    segment, position, local, left, right, offsets, replacement, starts, stops, x, contentlength
-):
-    first, second = pair_at(position, segment, offsets, replacement, starts, stops)
-    copy_pair(left, right, position, x, first, contentlength, x, second, contentlength)
+def write_values_of_pair(segment, position, local, left, right, repeated, starts, stops, x, n):
+    first, second = pair_at(segment, local, repeated, starts, stops)
+    copy_pair(left, right, position, x, first, n, x, second, n)
 
 
 def listoffsetarray_combinations(original: Method) -> Method:
@@ -84,16 +84,15 @@ def listoffsetarray_combinations(original: Method) -> Method:
             return original(self, n, replacement, recordlookup, parameters, axis, depth)
         lists, content = self.length, self._content
         offsets = nplike.empty(lists + 1, dtype=np.int64)
-        count = (combinations_of_list, 2, int(replacement), starts, stops, lists)
-        call_as(
-            "awkward_ListArray_combinations_length", scan, lists + 1, count, (store_before, offsets)
-        )
+        count = (number_of_pairs_within, starts, stops, int(replacement))
+        call_as("awkward_ListArray_combinations_length", offsets_from, count, lists, offsets)
         nextoffsets = Index64(offsets, nplike=nplike)
         length = int(nextoffsets[-1])
         sides = (room_for(content, length), room_for(content, length))
-        write: tuple[Any, ...] = (write_pair, *sides, offsets, int(replacement), starts, stops)
+        write: tuple[Any, ...] = (write_pair, *sides, int(replacement), starts, stops)
         if is_plain(content):
-            write = (write_values_of_pair, *write[1:], content._data, content.length)
+            x = never_empty(content)
+            write = (write_values_of_pair, *write[1:], x, x.shape[0])
         call_as("awkward_ListArray_combinations", segmented_transform, offsets, length, *write)
         contents = [filled_with(content, side) for side in sides]
         return ListOffsetArray(
@@ -106,9 +105,8 @@ def listoffsetarray_combinations(original: Method) -> Method:
 
 
 @op
-def number_of_pairs(i, count, left, right, lists):
-    if i < lists:
-        count[0] = (left[i + 1] - left[i]) * (right[i + 1] - right[i])
+def number_of_pairs(i, count, left, right):
+    count[0] = (left[i + 1] - left[i]) * (right[i + 1] - right[i])
 
 
 @device_function
@@ -200,8 +198,7 @@ def _product(left: Any, right: Any, nested: bool, fields: Any, parameters: Any) 
     contents = (left._content, right._content)
     offsets = nplike.empty(lists + 1, dtype=np.int64)
     name = "awkward_ListArray_broadcast_tooffsets"
-    count = (number_of_pairs, left_offsets, right_offsets, lists)
-    call_as(name, scan, lists + 1, count, (store_before, offsets))
+    call_as(name, offsets_from, (number_of_pairs, left_offsets, right_offsets), lists, offsets)
     nextoffsets = Index64(offsets, nplike=nplike)
     length = int(nextoffsets[-1])
     plain = all(map(is_plain, contents))
@@ -210,8 +207,8 @@ def _product(left: Any, right: Any, nested: bool, fields: Any, parameters: Any) 
     sides = [nplike.empty(length, dtype=content._data.dtype if plain else np.int64) for content in contents]
     write: tuple[Any, ...] = (write_product, *sides, left_offsets, right_offsets)
     if plain:
-        values = [x for content in contents for x in (content._data, content.length)]
-        write = (write_values_of_product, *write[1:], *values)
+        x, y = map(never_empty, contents)
+        write = (write_values_of_product, *write[1:], x, x.shape[0], y, y.shape[0])
     call_as(name, segmented_transform, offsets, length, *write)
     made = [
         filled_with(content, side) if plain else content._carry(Index64(side, nplike=nplike), True)

@@ -75,6 +75,12 @@ def room_for(content: Any, n: int) -> Any:
     return content._backend.nplike.empty(n, dtype=dtype)
 
 
+def never_empty(content: Any) -> Any:
+    """The numbers of a plain content, for ops that read where `within` says; one 0 if it has none."""
+    data = content._data
+    return data if data.shape[0] else content._backend.nplike.zeros(1, dtype=data.dtype)
+
+
 def filled_with(content: Any, written: Any) -> Any:
     """The layout of the elements that have been written to what `room_for` gave."""
     if is_plain(content):

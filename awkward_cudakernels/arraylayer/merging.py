@@ -10,23 +10,17 @@ from awkward._parameters import parameters_intersect
 from awkward.contents import ListOffsetArray, NumpyArray
 from awkward.index import Index64
 
-from primitives import device_function, op, segmented_transform, transform
+from primitives import op, segmented_transform, transform
 
 from .._ends import remember_ends
-from .arrays import CudaArrays
+from .arrays import CudaArrays, within
 from .carries import as_one, can_be_one, room_for_both
-from .device import Method, context_of, has_named_axis, is_plain, is_within, span_of
+from .device import Method, context_of, has_named_axis, is_plain, is_within, never_empty, span_of
 
 
 @op
 def sum_of_offsets(i, out, left, right, skipped):
     out[i] = left[i] + right[i] - skipped
-
-
-@device_function
-def within(j, n):
-    """A place in an array that has `n` elements, one or more: 0 for those outside, which lists out of order have."""
-    return j if np.uint64(j) < np.uint64(n) else 0
 
 
 @op
@@ -88,10 +82,7 @@ def _list_by_list(left: Any, right: Any) -> Any:
     transform(sum_of_offsets, lists + 1, offsets, left_offsets, right_offsets, first_left + first_right)
     first, second = left._content, right._content
     values = room_for_both(first, second, total)
-    x, y = (
-        nplike.asarray(content._data, dtype=values.dtype) if content.length else nplike.zeros(1, dtype=values.dtype)
-        for content in (first, second)
-    )
+    x, y = (nplike.asarray(never_empty(content), dtype=values.dtype) for content in (first, second))
     segmented_transform(
         offsets, total, value_of_either, values, left_offsets, right_offsets,
         first_left, first_right, x, x.shape[0], y, y.shape[0],

@@ -27,15 +27,16 @@ from ..kernels.listarray import (
     jagged_element,
     regular_at,
     sliced_element,
-    sliced_length,
+    sliced_lengths,
 )
-from .arrays import CudaArrays, check_bounds, copy_element, nearest
+from .arrays import CudaArrays, check_bounds, copy_element, nearest, within
 from .device import (
     Method,
     filled_with,
     is_on_device,
     is_own,
     is_plain,
+    never_empty,
     room_for,
     starts_and_stops,
 )
@@ -132,6 +133,11 @@ def value_at(i, out, starts, stops, x, contentlength, at):
 
 
 @op
+def value_of_range(segment, position, local, out, starts, first, x, n):
+    out[position] = x[within(starts[segment] + first + local, n)]
+
+
+@op
 def sliced_value(segment, position, local, out, starts, stops, start, step, x, contentlength):
     j = first_of_slice(starts, stops, segment, start, step) + local * step
     copy_element(out, position, x, j, contentlength)
@@ -161,14 +167,19 @@ def _slice_of_every_list(lists: Any, starts: Any, stops: Any, item: slice) -> An
     nplike, content, n = lists._backend.nplike, lists._content, lists.length
     start, stop = (kSliceNone if x is None else x for x in (item.start, item.stop))
     step = 1 if item.step is None else item.step
+    if step == 1 and start == kSliceNone:
+        start = 0
     offsets = nplike.empty(n + 1, dtype=starts.dtype)
     name = "awkward_ListArray_getitem_next_range"
-    call_as(name, offsets_from, (sliced_length, starts, stops, start, stop, step), n, offsets)
+    call_as(name, offsets_from, sliced_lengths(starts, stops, start, stop, step), n, offsets)
     nextoffsets = Index(offsets, nplike=nplike)
     length = int(nextoffsets[-1])
     out = room_for(content, length)
     write: tuple[Any, ...] = (sliced_element, out, starts, stops, start, step)
-    if is_plain(content):
+    if is_plain(content) and step == 1 and start >= 0:
+        x = never_empty(content)
+        write = (value_of_range, out, starts, start, x, x.shape[0])
+    elif is_plain(content):
         write = (sliced_value, *write[1:], content._data, content.length)
     call_as(name, segmented_transform, offsets, length, *write)
     return ListOffsetArray(nextoffsets, filled_with(content, out), parameters=lists._parameters)

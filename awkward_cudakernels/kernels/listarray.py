@@ -184,6 +184,22 @@ def sliced_length(i, count, fromstarts, fromstops, start, stop, step):
 
 
 @op
+def length_of_range(i, count, fromstarts, fromstops, start, stop):
+    # Without a branch, so that a thread's loads of many lists are under way together.
+    length = fromstops[i] - fromstarts[i]
+    first = min(max(start + (length if start < 0 else 0), 0), length)
+    last = min(max(stop + (length if stop < 0 else 0), 0), length)
+    count[0] = max(last - first, 0)
+
+
+def sliced_lengths(starts, stops, start, stop, step):
+    """What gives the lengths of ``array[:, start:stop:step]``: an op and its arguments."""
+    if step == 1:
+        return length_of_range, starts, stops, 0 if start == SLICE_NONE else start, stop
+    return sliced_length, starts, stops, start, stop, step
+
+
+@op
 def sliced_element(segment, position, local, tocarry, fromstarts, fromstops, start, step):
     tocarry[position] = first_of_slice(fromstarts, fromstops, segment, start, step) + local * step
 
@@ -192,7 +208,7 @@ def sliced_element(segment, position, local, tocarry, fromstarts, fromstops, sta
 def getitem_next_range(tooffsets, tocarry, fromstarts, fromstops, lenstarts, start, stop, step):
     """``array[:, start:stop:step]``: two launches, offsets from sliced lengths, then their
     elements."""
-    offsets_from((sliced_length, fromstarts, fromstops, start, stop, step), lenstarts, tooffsets)
+    offsets_from(sliced_lengths(fromstarts, fromstops, start, stop, step), lenstarts, tooffsets)
     segmented_transform(
         tooffsets,
         tocarry.shape[0],
@@ -211,8 +227,7 @@ def getitem_next_range_carrylength(
     carrylength, fromstarts, fromstops, lenstarts, start, stop, step
 ):
     """Number of elements in ``array[:, start:stop:step]``: one launch."""
-    count = (sliced_length, fromstarts, fromstops, start, stop, step)
-    reduce(lenstarts, count, carrylength)
+    reduce(lenstarts, sliced_lengths(fromstarts, fromstops, start, stop, step), carrylength)
 
 
 @op
@@ -664,12 +679,12 @@ def largest_binomial(rank, k, high):
         return rank
     if k == 2:
         if rank < 1 << 20:  # exact so far, and faster
-            m = np.int64((np.float32(1) + math.sqrt(np.float32(1 + 8 * rank))) / np.float32(2))
+            m = np.int64((np.float32(1) + math.sqrt(np.float32(1 + 8 * rank))) * np.float32(0.5))
         else:
-            m = np.int64((1.0 + math.sqrt(1.0 + 8.0 * rank)) / 2.0)
-        if m * (m - 1) // 2 > rank:
+            m = np.int64((1.0 + math.sqrt(1.0 + 8.0 * rank)) * 0.5)
+        if m * (m - 1) >> 1 > rank:
             m -= 1
-        elif m * (m + 1) // 2 <= rank:
+        elif m * (m + 1) >> 1 <= rank:
             m += 1
         return m
     low = k - 1
@@ -701,19 +716,25 @@ def combinations_length(totallen, tooffsets, n, replacement, starts, stops, leng
 
 
 @device_function
-def pair_at(position, segment, offsets, replacement, starts, stops):
+def pairs_of(size, repeated):
+    """The number of pairs of so many elements; `repeated`: 1 if both may be the same one, else 0."""
+    return size * (size - 1 + 2 * repeated) >> 1
+
+
+@device_function
+def pair_at(segment, local, repeated, starts, stops):
     """The two elements of a combination: as of `write_combination`, for most of the uses."""
-    repeated = 1 if replacement else 0
-    last = stops[segment] - 1 + repeated
-    rank = offsets[segment + 1] - 1 - position
-    digit = largest_binomial(rank, 2, last + 1 - starts[segment])
-    return last - digit, last - (rank - digit * (digit - 1) // 2) - repeated
+    first, end = starts[segment], stops[segment]
+    last = end - 1 + repeated
+    rank = pairs_of(end - first, repeated) - 1 - local
+    digit = largest_binomial(rank, 2, 0)
+    return last - digit, last - (rank - (digit * (digit - 1) >> 1)) - repeated
 
 
 @op
 def write_combination(segment, position, local, tocarry, offsets, n, replacement, starts, stops):
     if n == 2:
-        first, second = pair_at(position, segment, offsets, replacement, starts, stops)
+        first, second = pair_at(segment, local, 1 if replacement else 0, starts, stops)
         store_int64(tocarry[0], position, first)
         store_int64(tocarry[1], position, second)
         return

@@ -49,23 +49,23 @@ __device__ __forceinline__ int64 warp_upper_bound(const OFFSET* a, int64 n, int6
   return low;
 }
 
-// Which segment each of TILE consecutive elements belongs to, kept in shared memory by a block of 256, for
-// one tile after the other.
+// Which segment each of up to TILE consecutive elements belongs to, kept in shared memory by a block of 256, for
+// one stretch of elements after the other.
 //
 // One bit marks every element that a segment starts at, and a table has that segment's number, counted from
-// the first one of the tile. An element's segment is that of the last mark up to it.
+// the first one of the stretch. An element's segment is that of the last mark up to it.
 template <int TILE>
 struct TileSegments {
   static constexpr int WORDS = TILE / 32, LANE_WORDS = WORDS / 32, MOST = 1 << 16;
-  int64 next;    // the segment that the next tile counts from
-  int64 first;   // the one that this tile does
-  int64 head;    // how many elements of the tile's first segment lie before the tile
-  bool many;     // more than MOST segments, most of them empty, are not in the table
-  unsigned bits[WORDS];
-  short latest[WORDS];          // the last mark before a word
+  struct Word { unsigned bits; int latest; };  // the marks of 32 elements, and the last one before them
+  int64 next;    // the segment that the next stretch counts from
+  int64 first;   // the one that this one does
+  int64 head;    // how many elements of the first segment lie before it
+  int64 stop;    // where it ends
+  Word words[WORDS];
   unsigned short marked[TILE];  // the segment that starts at an element
 
-  // Before the first tile, and after one with too many segments.
+  // Before the first stretch.
   template <typename OFFSET>
   __device__ __forceinline__ void start(const OFFSET* offsets, int64 segments, int64 begin) {
     if (threadIdx.x < 32) {
@@ -76,28 +76,33 @@ struct TileSegments {
     }
   }
 
-  // For the elements at positions begin to end - 1, which the offsets must cover.
+  // For the elements from position `begin` on, up to `end` at most, which the offsets must cover. Returns how many
+  // they are: TILE, or what there is, or fewer if more than MOST segments start there, most of them empty.
   template <typename OFFSET>
-  __device__ __forceinline__ void build(const OFFSET* offsets, int64 segments, int64 begin, int64 end) {
-    for (int w = threadIdx.x; w < WORDS; w += 256) bits[w] = w == 0;
+  __device__ __forceinline__ int build(const OFFSET* offsets, int64 segments, int64 begin, int64 end) {
+    end = min(end, begin + TILE);
+    for (int w = threadIdx.x; w < WORDS; w += 256) words[w].bits = w == 0;
     if (threadIdx.x == 0) {
       first = next;
       head = marked[0] = 0;
-      many = false;
+      stop = end;
     }
     __syncthreads();
     const int64 from = first, count = min(segments - from, (int64)MOST);
     int64 t = threadIdx.x;
     for (; t < count; t += 256) {
-      const int64 start = (int64)offsets[from + t], stop = (int64)offsets[from + t + 1];
-      if (start >= end) break;
-      if (stop <= start || stop <= begin) continue;
-      const int at = start <= begin ? 0 : (int)(start - begin);
-      atomicOr(&bits[at >> 5], 1u << (at & 31));
+      const int64 its_first = (int64)offsets[from + t], its_end = (int64)offsets[from + t + 1];
+      if (its_first >= end) break;
+      if (its_end <= its_first || its_end <= begin) continue;
+      const int at = its_first <= begin ? 0 : (int)(its_first - begin);
+      atomicOr(&words[at >> 5].bits, 1u << (at & 31));
       marked[at] = (unsigned short)t;
-      if (at == 0) head = begin - start;
+      if (at == 0) head = begin - its_first;
     }
-    if (t >= MOST && from + MOST < segments && (int64)offsets[from + MOST] < end) many = true;
+    if (t >= MOST && from + MOST < segments) {
+      const int64 others = (int64)offsets[from + MOST];
+      if (others < end) stop = max(others, begin + 1);
+    }
     __syncthreads();
     if (threadIdx.x < 32) {
       const int first_word = threadIdx.x * LANE_WORDS;
@@ -109,39 +114,37 @@ struct TileSegments {
         const int other = __shfl_up_sync(FULL, last, d);
         if ((int)threadIdx.x >= d) last = max(last, other);
       }
-      if (threadIdx.x == 31) next = from + marked[last];
+      if (stop < end) {
+        start(offsets, segments, stop);
+      } else if (threadIdx.x == 31) {
+        next = from + marked[last];
+      }
       last = __shfl_up_sync(FULL, last, 1);
       if (threadIdx.x == 0) last = 0;
 #pragma unroll
       for (int w = 0; w < LANE_WORDS; w++) {
-        latest[first_word + w] = (short)last;
+        words[first_word + w].latest = last;
         last = last_mark(first_word + w, last);
       }
     }
     __syncthreads();
+    return (int)(stop - begin);
   }
 
-  // The segment of the tile's element e, and its position in that.
-  template <typename OFFSET>
-  __device__ __forceinline__ int64 find(const OFFSET* offsets, int64 segments, int64 begin, int e, int64& local) const {
-    if (many) {
-      int64 low = first, high = segments;
-      while (high - low > 1) {
-        const int64 middle = (low + high) / 2;
-        if ((int64)offsets[middle] <= begin + e) low = middle; else high = middle;
-      }
-      local = begin + e - (int64)offsets[low];
-      return low;
-    }
-    const unsigned before = bits[e >> 5] & (FULL >> (31 - (e & 31)));
-    const int at = max(before ? (e | 31) - __clz(before) : -1, (int)latest[e >> 5]);
+  // The segment of the stretch's element e, and its position in that. A thread asks for those that differ from its own
+  // number by a multiple of 32.
+  __device__ __forceinline__ int64 find(int e, int64& local) const {
+    const Word word = words[e >> 5];
+    const int lane = threadIdx.x & 31;
+    const unsigned before = word.bits & (FULL >> (31 - lane));
+    const int at = before ? e + (31 - lane) - __clz(before) : word.latest;
     local = e - at + (at == 0 ? head : 0);
     return first + marked[at];
   }
 
  private:
   __device__ __forceinline__ int last_mark(int word, int before) const {
-    return bits[word] ? word * 32 + 31 - __clz(bits[word]) : before;
+    return words[word].bits ? word * 32 + 31 - __clz(words[word].bits) : before;
   }
 };
 

@@ -39,35 +39,40 @@ kernel(unsigned long long* word, unsigned long long base, long long segments, co
   __shared__ TileSegments<TILE> tile;
   const int64 origin = (int64)offsets[0];
   const int64 stop = min((int64)offsets[segments], (int64)limit);
-  const int64 begin = origin + blockIdx.x * (int64)TILE;
-  if (begin >= stop) return;
-  const int count = (int)min((int64)TILE, stop - begin);
+  int64 begin = origin + blockIdx.x * (int64)TILE;
+  const int64 end = min(begin + TILE, stop);
+  if (begin >= end) return;
   tile.start(offsets, segments, begin);
-  tile.build(offsets, segments, begin, begin + count);
-  for (int e = threadIdx.x; e < count; e += 256) {
-    int64 local;
-    const int64 segment = tile.find(offsets, segments, begin, e, local);
-    const int64 position = begin + e;
-    const int64 start = position - local;
-    const int64 length = min((int64)offsets[segment + 1], stop) - start;
-    const int64 run = local & ~(int64)(CHUNK - 1);
-    const int64 run_end = run + CHUNK < length ? run + CHUNK : length;
-    T result = 0;
-    int64 rank = run;
-    for (int64 j = run; j < local; j++) rank += !LESS(position, start + j);
-    for (int64 j = local + 1; j < run_end; j++) rank += LESS(start + j, position);
-    int64* to = out;
-    if (length > CHUNK) {
-      if (passes_of(length) & 1) to = spare;
-      if (local == 0) {
-        const uint64 before = atomicAdd(&state->listed, (1ull << 40) | (uint64)length);
-        const int64 at = (int64)(before >> 40);
-        if (at < capacity)
-          ((Long*)(state + 1))[at] = Long{start, length, (int64)(before & ((1ull << 40) - 1))};
-        atomicMax(&state->longest, (uint64)length);
+  while (true) {
+    const int count = tile.build(offsets, segments, begin, end);
+    for (int e = threadIdx.x; e < count; e += 256) {
+      int64 local;
+      const int64 segment = tile.find(e, local);
+      const int64 position = begin + e;
+      const int64 start = position - local;
+      const int64 length = min((int64)offsets[segment + 1], stop) - start;
+      const int64 run = local & ~(int64)(CHUNK - 1);
+      const int64 run_end = run + CHUNK < length ? run + CHUNK : length;
+      T result = 0;
+      int64 rank = run;
+      for (int64 j = run; j < local; j++) rank += !LESS(position, start + j);
+      for (int64 j = local + 1; j < run_end; j++) rank += LESS(start + j, position);
+      int64* to = out;
+      if (length > CHUNK) {
+        if (passes_of(length) & 1) to = spare;
+        if (local == 0) {
+          const uint64 before = atomicAdd(&state->listed, (1ull << 40) | (uint64)length);
+          const int64 at = (int64)(before >> 40);
+          if (at < capacity)
+            ((Long*)(state + 1))[at] = Long{start, length, (int64)(before & ((1ull << 40) - 1))};
+          atomicMax(&state->longest, (uint64)length);
+        }
       }
+      to[start + rank] = STORED(start, local);
     }
-    to[start + rank] = STORED(start, local);
+    begin += count;
+    if (begin >= end) break;
+    __syncthreads();
   }
 }
 

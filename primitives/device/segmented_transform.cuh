@@ -16,16 +16,14 @@ kernel(unsigned long long* word, unsigned long long base, long long segments, co
   if (begin >= end) return;
   tile.start(offsets, segments, begin);
   while (true) {
-    const int count = (int)min((int64)TILE, end - begin);
-    tile.build(offsets, segments, begin, begin + count);
+    const int count = tile.build(offsets, segments, begin, end);
     for (int e = threadIdx.x; e < count; e += 256) {
       int64 local;
-      const int64 segment = tile.find(offsets, segments, begin, e, local);
+      const int64 segment = tile.find(e, local);
       report(word, base, op0(segment, begin + e, local PASS0));
     }
     begin += count;
     if (begin >= end) break;
     __syncthreads();
-    if (tile.many) tile.start(offsets, segments, begin);
   }
 }
