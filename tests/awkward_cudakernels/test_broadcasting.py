@@ -263,6 +263,47 @@ def test_arguments_by_name_are_left_to_cupy():
     both_ways(lambda x, y: np.multiply(x, y, dtype=np.float64), content(numbers("l", 6)[2:]), array)
 
 
+# Lists that start later
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int32", "uint32"])
+@pytest.mark.parametrize("extra", [0, 2])
+def test_lists_that_start_later(dtype, extra):
+    array = lists(content(numbers("d", 10 + extra)), [2, 3, 3, 7, 10], dtype)
+    for function in (
+        lambda a: a * 2,
+        lambda a: a[1:] - a[1:],
+        lambda a: a + a * 2,
+        lambda a: a * 2 + a,
+        lambda a: ak.where(a > 1, a, 0),
+        lambda a: ak.broadcast_arrays(a, a[:, :0], 1),
+        lambda a: ak.broadcast_arrays(a, ak.Array(a.layout.copy())),
+        ak.local_index,
+        ak.flatten,
+        ak.sort,
+        ak.is_none,
+    ):
+        assert_same(function, array)
+    for other in ([2, 3, 3, 7, 10], [2, 3, 4, 7, 10], [0, 1, 1, 5, 8], [1, 2, 2, 6, 9], [0, 1, 1, 5, 9]):
+        both_ways(np.subtract, lists(content(numbers("d")), other, dtype), array)
+
+
+@pytest.mark.parametrize(
+    "name", ["lists of lists that start later", "lists of words", "lists of records", "lists of masked"]
+)
+def test_lists_of_others_that_start_later(name):
+    array = PLACED[name][1:]
+    assert_same(lambda a: a == a, array)
+    assert_same(lambda a: ak.broadcast_arrays(a, 1), array)
+    both_ways(np.equal, per_list("d", 3), array)
+
+
+def test_ends_of_offsets_that_started_later_are_known():
+    array = ak.to_backend(ak.Array(lists(content(numbers("d")), [2, 3, 3, 7, 9])), "cuda")
+    offsets = (array * 2).layout.offsets
+    assert offsets._ends == (0, 7) == (offsets.data[0], offsets.data[-1])
+
+
 # What is not written
 
 
@@ -278,6 +319,10 @@ def test_what_it_launches(cupy):
         assert_at_once(cupy, function, [weights, array], ["segmented_transform"])
     small = ak.Array(lists(content(numbers("d")), OFFSETS, np.int32))
     assert_at_once(cupy, lambda w, a: w * a, [weights, small], ["segmented_transform"])
+    for dtype in (np.int64, np.int32):
+        later = ak.Array(lists(content(numbers("d")), [2, 3, 3, 7, 9], dtype))
+        assert_at_once(cupy, lambda w, a: w * a, [weights, later], ["transform", "segmented_transform"])
+        assert_at_once(cupy, lambda a: a * 2, [later], ["transform", "transform"])
     counts = ak.Array(np.arange(4))
     assert_at_once(cupy, lambda n, a: a / n, [counts, array], ["transform", "segmented_transform"])
 
