@@ -238,7 +238,7 @@ def _array_layer() -> Iterator[Build]:
                 segmented_transform(x, n, slices.value_of_range, y, x, 0, y, n)
         for kind in "?bBhHiIlLfdFD":
             x = _array(kind)
-            segmented_transform(out, n, arrays.repeat_element, x, x)
+            segmented_transform(out, n, elementwise.repeat_element, x, x)
             segmented_transform(out, n, carries.list_value, x, x, n, out)
             segmented_transform(out, n, merging.value_of_either, x, out, out, 0, 0, x, n, x, n)
             for index in (out, ranks):
@@ -293,6 +293,10 @@ def _array_layer() -> Iterator[Build]:
                     *_, result = getattr(np, name).resolve_dtypes((*[dtype] * len(form), None))
                     args = [_array(char) if is_array else number for is_array in form]
                     transform(launched, n, _array(result), *args)
+                for launched in function.ops_of_lists.values():
+                    *_, result = getattr(np, name).resolve_dtypes((dtype, dtype, None))
+                    for offsets in "il" if char == "d" else "l":
+                        segmented_transform(_array(offsets), n, launched, _array(result), _array(char), _array(char))
         for function in elementwise.MIXED.values():
             for form, launched in function.ops.items():
                 args = [
@@ -300,6 +304,8 @@ def _array_layer() -> Iterator[Build]:
                     for is_array, char, number in zip(form, "lL", (1, np.uint64(1)), strict=True)
                 ]
                 transform(launched, n, _array("?"), *args)
+            for launched in function.ops_of_lists.values():
+                segmented_transform(out, n, launched, _array("?"), _array("l"), _array("L"))
         for before, after in sorted(elementwise.CASTS):
             if not {before, after} & {"q", "Q"}:
                 transform(elementwise.copy_value, n, _array(after), _array(before))

@@ -45,6 +45,7 @@ from awkward.index import Index
 
 from . import (
     applying,
+    broadcasting,
     carries,
     choosing,
     combining,
@@ -84,7 +85,7 @@ def _replacements() -> Iterator[tuple[Any, str, Callable[[Any], Any]]]:
     yield RecordArray, "_carry", carries.recordarray_carry
     yield RegularArray, "_carry", carries.regulararray_carry
     yield RegularArray, "_getitem_next", slices.regulararray_getitem_next
-    yield RegularArray, "_broadcast_tooffsets64", carries.regulararray_broadcast_tooffsets64
+    yield RegularArray, "_broadcast_tooffsets64", broadcasting.regulararray_broadcast_tooffsets64
     yield ListArray, "_broadcast_tooffsets64", carries.listarray_broadcast_tooffsets64
     yield ByteMaskedArray, "mask_as_bool", elementwise.mask_as_bool_of_bytes
     yield IndexedOptionArray, "mask_as_bool", elementwise.mask_as_bool_of_index
@@ -104,7 +105,10 @@ def _replacements() -> Iterator[tuple[Any, str, Callable[[Any], Any]]]:
         yield owner, "to_list", surfacing.checked
     yield ErrorContext, "decorate_exception", surfacing.cause_of
     yield ListOffsetArray, "_mergemany", merging.listoffsetarray_mergemany
-    yield ak._broadcasting, "broadcast_and_apply", choosing.broadcast_and_apply
+    yield ListOffsetArray, "_compact_offsets64", broadcasting.listoffsetarray_compact_offsets64
+    yield ak._broadcasting, "broadcast_and_apply", broadcasting.broadcast_and_apply
+    avoiding_carry = broadcasting.broadcast_to_offsets_avoiding_carry
+    yield ak._broadcasting, avoiding_carry.__name__, avoiding_carry
     yield awkward.operations.ak_where, "_impl3", choosing.where
     for operation, replace in (
         (awkward.operations.ak_cartesian, combining.cartesian),

@@ -30,7 +30,6 @@ from primitives import (
     op,
     reduce,
     scan,
-    segmented_transform,
     select,
     transform,
 )
@@ -85,11 +84,6 @@ def store_repeat_offset(i, before, after, offsets):
     offsets[i + 1] = after
     if after < before:
         return 1, after - before
-
-
-@op
-def repeat_element(segment, position, local, out, x):
-    out[position] = x[segment]
 
 
 @device_function
@@ -411,9 +405,7 @@ class CudaArrays(Cupy):
         offsets = self._module.empty(n + 1, np.int64)
         scan(n, (repeat_count, repeats), (store_repeat_offset, offsets), total=total)
         length = to_scalar(total)
-        out = self._module.ndarray(length, x.dtype)
-        segmented_transform(offsets, length, repeat_element, out, x, segments=n)
-        return out
+        return elementwise.Repeated(x, offsets, length)()
 
     def apply_ufunc(
         self, ufunc: Any, method: str, args: list[Any], kwargs: dict[str, Any] | None = None
@@ -421,7 +413,7 @@ class CudaArrays(Cupy):
         implementation = getattr(self._module, ufunc.__name__, None)
         if method != "__call__" or implementation is None or not hasattr(ufunc, "resolve_dtypes"):
             return super().apply_ufunc(ufunc, method, args, kwargs)
-        args = list(maybe_materialize(*args))
+        args = [arg if elementwise.repeated_by(arg) else maybe_materialize(arg)[0] for arg in args]
         if ufunc.__name__.startswith("logical_"):
             args = [_truth(arg) for arg in args]
         if not any(hasattr(arg, "dtype") and getattr(arg, "ndim", 0) for arg in args):
@@ -435,7 +427,7 @@ class CudaArrays(Cupy):
         return implementation(
             *[
                 arg.astype(dtype, copy=False) if hasattr(arg, "astype") else dtype.type(arg)
-                for arg, dtype in zip(args, resolved, strict=False)
+                for arg, dtype in zip(maybe_materialize(*args), resolved, strict=False)
             ],
             **(kwargs or {}),
         )

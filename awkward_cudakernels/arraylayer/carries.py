@@ -1,11 +1,10 @@
-"""Carries, broadcasts and merges: as few launches and arrays in between as there can be."""
+"""Carries and merges: as few launches and arrays in between as there can be."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from awkward._nplikes.virtual import VirtualNDArray
 from awkward._parameters import parameters_intersect, parameters_union
 from awkward.contents import (
     Content,
@@ -17,11 +16,11 @@ from awkward.contents import (
 )
 from awkward.index import Index, Index64
 
-from primitives import op, segment_ids, segmented_transform, transform
+from primitives import op, segmented_transform, transform
 
 from .._registry import call_as
 from ..kernels.listarray import check_broadcast
-from .arrays import CudaArrays, copy_element, gather, nearest, repeat_element
+from .arrays import CudaArrays, copy_element, gather, nearest
 from .device import Method, filled_with, is_on_device, is_own, is_plain, room_for
 
 
@@ -109,33 +108,6 @@ def regulararray_carry(original: Method) -> Method:
         return RegularArray(content, self._size, rows, parameters=self._parameters)
 
     return _carry
-
-
-def regulararray_broadcast_tooffsets64(original: Method) -> Method:
-    """`RegularArray._broadcast_tooffsets64`: lists of one element are repeated without a wait of their own."""
-
-    def _broadcast_tooffsets64(self: Any, offsets: Any) -> Any:
-        nplike = self._backend.nplike
-        if (
-            type(nplike) is not CudaArrays
-            or self._size != 1
-            or type(offsets) is not Index64
-            or offsets.length - 1 != self.length
-            or type(offsets.data) is VirtualNDArray
-            or offsets[0] != 0
-        ):
-            return original(self, offsets)
-        total, content = int(offsets[-1]), self._content
-        out = room_for(content, total)
-        if is_plain(content):
-            segmented_transform(
-                offsets.data, total, repeat_element, out, content._data, segments=self.length
-            )
-        else:
-            segment_ids(offsets.data, out)
-        return ListOffsetArray(offsets, filled_with(content, out), parameters=self._parameters)
-
-    return _broadcast_tooffsets64
 
 
 @op

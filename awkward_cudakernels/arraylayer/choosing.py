@@ -70,25 +70,15 @@ def where(original: Method) -> Method:
     return _impl3
 
 
-def broadcast_and_apply(original: Method) -> Method:
-    """`broadcast_and_apply` for `ak.where`: numbers are chosen in one launch.
+def at_leaves(original: Method) -> Method:
+    """The action of the `ak.where` that runs: numbers are chosen in one launch.
 
     awkward goes by a union: tags, and an index that counts. A number of the user's, of which it makes an
     array, is an argument here.
     """
-
-    def broadcast_and_apply(inputs: Any, action: Any, **options: Any) -> Any:
-        if options.get("function_name") == "ak.where":
-            mergebool = _mergebool.get(None)
-            if mergebool is not None:
-                action = _choosing(action, mergebool)
-        return original(inputs, action, **options)
-
-    return broadcast_and_apply
-
-
-def _choosing(original: Method, mergebool: bool) -> Method:
-    """The action of `ak.where`, where it comes to numbers."""
+    mergebool = _mergebool.get(None)
+    if mergebool is None:
+        return original
 
     def action(inputs: Any, backend: Any, **context: Any) -> Any:
         x, y, condition = inputs

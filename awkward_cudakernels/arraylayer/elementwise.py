@@ -8,11 +8,13 @@ is CuPy's, and so is what would have to be cast first. Types are those of `numpy
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from awkward._nplikes.virtual import VirtualNDArray
 
-from primitives import DeviceFunction, Op, device_function, op, transform
+from primitives import DeviceFunction, Op, device_function, op, segmented_transform, transform
 
 from . import device
 
@@ -159,6 +161,22 @@ def _of_number_and_array(function: DeviceFunction) -> Op:
     return of_number_and_array
 
 
+def _of_elements_and_lists(function: DeviceFunction) -> Op:
+    @op
+    def of_elements_and_lists(segment, position, local, out, x, y):
+        out[position] = function(x[position], y[segment])
+
+    return of_elements_and_lists
+
+
+def _of_lists_and_elements(function: DeviceFunction) -> Op:
+    @op
+    def of_lists_and_elements(segment, position, local, out, x, y):
+        out[position] = function(x[segment], y[position])
+
+    return of_lists_and_elements
+
+
 def _of_one(function: DeviceFunction) -> Op:
     @op
     def of_one(i, out, x):
@@ -174,12 +192,15 @@ class Function:
         function: of one or two numbers.
         chars: the dtypes of its arguments.
         swapped: whether it is `function` of the arguments in the other order: less is greater, mirrored.
+
+    `ops_of_lists` are those of an array and of another that has a number for each list of the first.
     """
 
     def __init__(self, function: DeviceFunction, chars: str, *, swapped: bool = False) -> None:
         self.chars = frozenset(chars)
         self.swapped = swapped
         self.ops: dict[tuple[bool, ...], Op]
+        self.ops_of_lists: dict[tuple[bool, ...], Op] = {}
         if len(function.parameters) == 1:
             self.ops = {(True,): _of_one(function)}
         else:
@@ -187,6 +208,10 @@ class Function:
                 (True, True): _of_arrays(function),
                 (True, False): _of_array_and_number(function),
                 (False, True): _of_number_and_array(function),
+            }
+            self.ops_of_lists = {
+                (True, False): _of_elements_and_lists(function),
+                (False, True): _of_lists_and_elements(function),
             }
 
 
@@ -229,12 +254,47 @@ FUNCTIONS = {
 """By the names of NumPy's functions."""
 
 
+@op
+def repeat_element(segment, position, local, out, x):
+    out[position] = x[segment]
+
+
+@dataclass(frozen=True)
+class Repeated:
+    """A number for each list, repeated for the elements of the list: written when it is called.
+
+    Args:
+        numbers: an array of CuPy.
+        offsets: of the lists, from 0 on: one more than there are numbers.
+        total: the last offset.
+    """
+
+    numbers: Any
+    offsets: Any
+    total: int
+
+    def __call__(self) -> Any:
+        out = device.ndarray(self.total, self.numbers.dtype)
+        segmented_transform(self.offsets, self.total, repeat_element, out, self.numbers)
+        return out
+
+    def unwritten(self, nplike: Any) -> VirtualNDArray:
+        """An array for awkward that is written when it is used, unless `call` takes the numbers instead."""
+        return VirtualNDArray(nplike, (self.total,), self.numbers.dtype, self)
+
+
+def repeated_by(array: Any) -> Repeated | None:
+    """What an array repeats that is not written yet; None of all others."""
+    generator = array._generator if type(array) is VirtualNDArray else None
+    return generator if type(generator) is Repeated else None
+
+
 def call(name: str, args: list[Any], resolved: tuple[np.dtype[Any], ...]) -> Any:
     """A universal function of CuPy arrays and numbers, or None if it is none of these.
 
     Args:
         name: of NumPy's function.
-        args: arrays of any shape, and Python's or NumPy's numbers.
+        args: arrays of any shape, and Python's or NumPy's numbers, or numbers for lists (`Repeated`).
         resolved: the dtypes of the arguments and of the result.
     """
     found = FUNCTIONS.get(name)
@@ -247,26 +307,37 @@ def call(name: str, args: list[Any], resolved: tuple[np.dtype[Any], ...]) -> Any
             found = MIXED[name]
     if found is None or len(resolved) != len(args) + 1 or resolved[0].char not in found.chars:
         return None
-    shape = None
+    shape = lists = None
     for arg, dtype in zip(args, resolved, strict=False):
         if type(arg) is device.ndarray:
             if arg.dtype != dtype or not arg._c_contiguous or (shape is not None and arg.shape != shape):
                 return None
             shape = arg.shape
+        elif (repeated := repeated_by(arg)) is not None:
+            if repeated.numbers.dtype != dtype and (repeated.numbers.dtype.char, dtype.char) not in CASTS:
+                return None
+            lists = repeated
         elif not isinstance(arg, (int, float, np.generic)):
             return None
-    if shape is None:
+    if shape is None or (lists is not None and shape != (lists.total,)):
         return None
     form = tuple(type(arg) is device.ndarray for arg in args)
     values = [
-        arg if is_array else number_of(dtype, arg)
+        arg if is_array else number_of(dtype, arg) if lists is None else _as(dtype, lists.numbers)
         for arg, is_array, dtype in zip(args, form, resolved, strict=False)
     ]
     if found.swapped:
         form, values = form[::-1], values[::-1]
     out = device.ndarray(shape, resolved[-1])
-    transform(found.ops[form], math.prod(shape), out, *values)
+    if lists is None:
+        transform(found.ops[form], math.prod(shape), out, *values)
+    else:
+        segmented_transform(lists.offsets, lists.total, found.ops_of_lists[form], out, *values)
     return out
+
+
+def _as(dtype: np.dtype[Any], numbers: Any) -> Any:
+    return numbers if numbers.dtype == dtype else cast(numbers, dtype)
 
 
 def number_of(dtype: np.dtype[Any], value: Any) -> Any:

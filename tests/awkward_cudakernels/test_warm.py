@@ -327,6 +327,8 @@ with pretended_cupy.instead():
         ak.fill_none(ak.pad_none(a, 3), 0), ak.cartesian([a, a]), ak.mean(a, axis=1), ak.std(a, axis=1)
         ak.concatenate([a, a], axis=1), ak.concatenate([a, a]), ak.singletons(ak.firsts(a))
         ak.run_lengths(a), ak.run_lengths(ak.flatten(a))
+        one = ak.to_backend(ak.Array(np.arange(300).astype(dtype)), "cuda")
+        a > one, one <= a, one == a, a + one, np.logical_and(one, a), a * 2.5 - one, (a * 2.5)[1:] * 2.5 * one[1:]
         for x in (a, a * 2, ak.values_astype(a, float), ak.values_astype(a, int), 0, 0.5, dtype(1)):
             ak.where(a > 1, a, x), ak.where(a > 1, x, a), ak.where(a > 1, x, 1), ak.where(a > 1, 0.5, x)
     awkward_cudakernels.unregister()
