@@ -188,10 +188,14 @@ class DeviceChannel(Channel):
         self._cupy_device = cupy.cuda.Device(device)
         self._several = cupy.cuda.runtime.getDeviceCount() > 1
         with self._cupy_device:
-            self.word = cupy.cuda.alloc(8)
+            self.word = cupy.cuda.alloc(16)
             self._mirror = np.frombuffer(self._alloc_pinned(8), np.uint64, 1)
             self._event = cupy.cuda.Event(disable_timing=True)
             self.word_pointer = int(self.word.ptr)
+            # A kernel that lowers the word sets the first of these, which it finds by the second, behind the word.
+            self._told = np.frombuffer(self._alloc_pinned(16), np.uint64, 2)
+            address = self._told[1] = self._told.ctypes.data
+            self._runtime.memcpyAsync(self.word_pointer + 8, address + 8, 8, 1, stream)
             self._reset()
         self._buffers = threading.local()
         self._graph_records: list[Record] = []
@@ -228,6 +232,7 @@ class DeviceChannel(Channel):
 
 
     def _reset(self) -> None:
+        self._told[0] = 0  # before the word: no kernel can set it in between
         self._runtime.memsetAsync(self.word_pointer, 0xFF, 8, self.stream)
         if self._failed:
             self._failed = False
@@ -254,7 +259,7 @@ class DeviceChannel(Channel):
                     return
                 self._drop(self._checkpoint)
             self._checkpoint = number
-            self._copy_word(self._mirror)
+            self._runtime.memcpyAsync(self._mirror.ctypes.data, self.word_pointer, 8, 2, self.stream)
             self._record_event()
         finally:
             self.lock.release()
@@ -290,11 +295,18 @@ class DeviceChannel(Channel):
                 self.pending = recent
         return super()._error(word)
 
-    def _copy_word(self, to: np.ndarray) -> None:
-        self._runtime.memcpyAsync(to.ctypes.data, self.word_pointer, 8, 2, self.stream)
+    def _settle(self, until: int) -> None:
+        """After a wait, as `settle`. The word is looked at only if a kernel has lowered it."""
+        if self._told.item(0):
+            small = self._small()
+            self._runtime.memcpyAsync(small.address, self.word_pointer, 8, 2, self.stream)
+            self._runtime.streamSynchronize(self.stream)
+            self.settle(small.words.item(0), until)
+        elif self.pending:
+            self.settle(NO_ERROR, until)
 
     def read(self, *arrays: Any) -> list[Any]:
-        """Copies device arrays to the host in one wait, the error word along with them.
+        """Copies device arrays to the host in one wait, which tells of errors, too.
 
         Args:
             arrays: contiguous CuPy arrays of this channel's device.
@@ -309,7 +321,7 @@ class DeviceChannel(Channel):
             with self._cupy_device:
                 return self.read(*arrays)
         sizes = [array.nbytes for array in arrays]
-        ends = list(itertools.accumulate(((size + 15) & ~15 for size in sizes), initial=16))
+        ends = list(itertools.accumulate(((size + 15) & ~15 for size in sizes), initial=0))
         buffer = self._pinned(ends[-1])
         base = buffer.ctypes.data
         copy, stream = self._runtime.memcpyAsync, self.stream
@@ -317,13 +329,12 @@ class DeviceChannel(Channel):
         for array, start, size in zip(arrays, ends, sizes, strict=False):
             if size:
                 copy(base + start, array.data.ptr, size, 2, stream)
-        copy(base, self.word_pointer, 8, 2, stream)
         self._runtime.streamSynchronize(stream)
         results = [
             buffer[start : start + size].view(array.dtype).reshape(array.shape).copy()
             for array, start, size in zip(arrays, ends, sizes, strict=False)
         ]
-        self.settle(int(buffer[:8].view(np.uint64)[0]), until)
+        self._settle(until)
         return results
 
     def items(self, array: Any, positions: Sequence[int]) -> list[Any]:
@@ -331,7 +342,7 @@ class DeviceChannel(Channel):
 
         Args:
             array: a contiguous, one-dimensional CuPy array of this channel's device.
-            positions: non-negative positions in it, at most 255.
+            positions: non-negative positions in it, at most 256.
 
         Raises:
             DeviceValueError: if a launch of the channel has failed.
@@ -342,19 +353,15 @@ class DeviceChannel(Channel):
         small = self._small()
         dtype = array.dtype
         size = dtype.itemsize
-        base, start = small.address, array.data.ptr
+        to, start = small.address, array.data.ptr
         copy, stream = self._runtime.memcpyAsync, self.stream
         until = next(self._numbers)
-        to = base
         for position in positions:
-            to += 16
             copy(to, start + position * size, size, 2, stream)
-        copy(base, self.word_pointer, 8, 2, stream)
+            to += 16
         self._runtime.streamSynchronize(stream)
-        word = small.words.item(0)
-        found = small.view(dtype)[1 : len(positions) + 1].tolist()
-        if word != NO_ERROR or self.pending:
-            self.settle(word, until)
+        found = small.view(dtype)[: len(positions)].tolist()
+        self._settle(until)
         return found
 
     def _small(self) -> _Small:
@@ -373,12 +380,10 @@ class DeviceChannel(Channel):
         """As `synchronize`, once the device has finished: the stream need not exist any more."""
         import cupy
 
-        small = self._small()
         stream, self.stream = self.stream, 0
         try:
             with cupy.cuda.Device(self.device):
-                self._runtime.memcpy(small.address, self.word_pointer, 8, 2)
-                self.settle(small.words.item(0), next(self._numbers))
+                self._settle(next(self._numbers))
         except DeviceValueError:
             self._runtime.streamSynchronize(0)  # which resets the word; others do not wait for it
             raise
@@ -394,13 +399,9 @@ class DeviceChannel(Channel):
             with self._cupy_device:
                 self.synchronize()
             return
-        small = self._small()
         until = next(self._numbers)
-        self._runtime.memcpyAsync(small.address, self.word_pointer, 8, 2, self.stream)
         self._runtime.streamSynchronize(self.stream)
-        word = small.words.item(0)
-        if word != NO_ERROR or self.pending:
-            self.settle(word, until)
+        self._settle(until)
 
 
 _channels: dict[tuple[int, int, int], DeviceChannel] = {}
@@ -576,7 +577,7 @@ def check() -> None:
 
 
 def read(*arrays: Any) -> list[Any]:
-    """Copies arrays to the host in one wait of the current stream, the error word along with them.
+    """Copies arrays to the host in one wait of the current stream, which tells of errors, too.
 
     Args:
         arrays: contiguous CuPy arrays of the current device, or NumPy arrays, which come back as
@@ -621,7 +622,7 @@ def read_items(array: Any, positions: Sequence[int]) -> list[Any]:
 
     Args:
         array: a contiguous CuPy array of the current device, or a NumPy array.
-        positions: non-negative positions in it, in C order if it has several dimensions; at most 255.
+        positions: non-negative positions in it, in C order if it has several dimensions; at most 256.
 
     Raises:
         DeviceValueError: if a launch on the stream has failed.

@@ -5,6 +5,9 @@
 //     bits 47..8   element      index within that launch
 //     bits  7..0   code         which message of that kernel, 0-based
 //
+// Behind it lies the address of a number in page-locked memory of the host, which is set when the word has been
+// lowered: a host that has waited need not read the word.
+//
 // A kernel takes `unsigned long long* word` and `unsigned long long base` (its invocation, in place)
 // as parameters, returns at once if errorflag_skip(word, base), and calls errorflag_report on error.
 #pragma once
@@ -24,4 +27,5 @@ __device__ __forceinline__ bool errorflag_skip(const unsigned long long* word, u
 __device__ __forceinline__ void errorflag_report(unsigned long long* word, unsigned long long base,
                                                  long long element, int code) {
   atomicMin(word, base | ((unsigned long long)element << 8) | (unsigned long long)code);
+  *(volatile unsigned long long*)word[1] = 1;
 }

@@ -18,7 +18,9 @@ KERNEL = """
     def fail_on_the_device(device=0, stream=0, element=7):
         channel = errorflag.channel(device, stream)
         base = channel.open(errorflag.Call("some_kernel"), ("out of range",), 10)
-        ctypes.c_uint64.from_address(channel.word_pointer).value = (base % 2**64) | (element << 8)
+        words = (ctypes.c_uint64 * 2).from_address(channel.word_pointer)
+        words[0] = (base % 2**64) | (element << 8)
+        ctypes.c_uint64.from_address(words[1]).value = 1
 """
 
 

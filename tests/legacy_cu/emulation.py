@@ -46,7 +46,8 @@ class Launcher:
         self.errors = family.source.errors
         self.library = _library(family, types, folder)
         self.descending = descending
-        self.word = np.full(1, errorflag.NO_ERROR, np.uint64)
+        self.told = np.zeros(1, np.uint64)
+        self.word = np.array([errorflag.NO_ERROR, self.told.ctypes.data], np.uint64)
         self.launches = 0
 
     def __call__(self, name: str, n: int, *args: Any) -> None:
@@ -67,6 +68,7 @@ class Launcher:
     def error(self) -> tuple[str, int, None] | None:
         """The message and the element that were reported."""
         word = int(self.word[0])
+        assert bool(self.told[0]) == (word != errorflag.NO_ERROR)
         if word == errorflag.NO_ERROR:
             return None
         return self.errors[word & 0xFF], (word >> 8) & 0xFF_FFFF_FFFF, None
