@@ -51,6 +51,7 @@ from .arraylayer import (
     missing,
     moments,
     options,
+    packing,
     reducing,
     slices,
 )
@@ -213,6 +214,7 @@ def _array_layer() -> Iterator[Build]:
             scan(n, count, (arrays.store_repeat_offset, out), total=out)
             scan(n, count, (grouping.store_offset_of_group, out))
             transform(merging.shifted_offset, n, out, x, 0)
+            scan(n, (packing.any_length, x, x, n), (packing.store_and_look, out, out, x, x, n, n))
             transform(missing.start_or_none, n, out, x, x)
             transform(carries.list_at, n, x, x, x, out, n)
             transform(arrays.take, n, out, out, x, n)
@@ -236,10 +238,10 @@ def _array_layer() -> Iterator[Build]:
                 transform(slices.value_at, n, y, x, x, y, n, 0)
                 segmented_transform(x, n, slices.sliced_value, y, x, x, 0, 1, y, n)
                 segmented_transform(x, n, slices.value_of_range, y, x, 0, y, n)
+                segmented_transform(out, n, carries.list_value, y, y, n, x)
         for kind in "?bBhHiIlLfdFD":
             x = _array(kind)
             segmented_transform(out, n, elementwise.repeat_element, x, x)
-            segmented_transform(out, n, carries.list_value, x, x, n, out)
             segmented_transform(out, n, merging.value_of_either, x, out, out, 0, 0, x, n, x, n)
             for index in (out, ranks):
                 transform(missing.single_value, n, x, out, index, x, n)

@@ -598,7 +598,7 @@ def read(*arrays: Any) -> list[Any]:
     """
     if all(isinstance(array, np.ndarray) for array in arrays):
         host_channel().synchronize()
-        return list(arrays)
+        return [np.asarray(array) for array in arrays]
     import cupy
 
     stream = cupy.cuda.get_current_stream()

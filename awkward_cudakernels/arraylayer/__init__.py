@@ -57,6 +57,7 @@ from . import (
     missing,
     moments,
     options,
+    packing,
     reducing,
     shortcuts,
     slices,
@@ -73,6 +74,7 @@ def _replacements() -> Iterator[tuple[Any, str, Callable[[Any], Any]]]:
     yield Index, "__getitem__", indexes.index_getitem
     yield Index, "__setitem__", indexes.index_setitem
     yield Index, "to64", indexes.index_to64
+    yield Index, "materialize", indexes.index_materialize
     yield Content, "_getitem", slices.content_getitem
     yield ListOffsetArray, "__init__", carries.listoffsetarray_init
     yield ListOffsetArray, "_carry", carries.listoffsetarray_carry
@@ -87,6 +89,11 @@ def _replacements() -> Iterator[tuple[Any, str, Callable[[Any], Any]]]:
     yield RegularArray, "_getitem_next", slices.regulararray_getitem_next
     yield RegularArray, "_broadcast_tooffsets64", broadcasting.regulararray_broadcast_tooffsets64
     yield ListArray, "_broadcast_tooffsets64", carries.listarray_broadcast_tooffsets64
+    yield ListArray, "to_ListOffsetArray64", packing.listarray_to_listoffsetarray64
+    yield ListOffsetArray, "to_ListOffsetArray64", packing.listoffsetarray_to_listoffsetarray64
+    yield ListOffsetArray, "_compact_offsets64", packing.listoffsetarray_compact_offsets64
+    yield RegularArray, "to_ListOffsetArray64", packing.regulararray_to_listoffsetarray64
+    yield RegularArray, "_compact_offsets64", packing.regulararray_compact_offsets64
     yield ByteMaskedArray, "mask_as_bool", elementwise.mask_as_bool_of_bytes
     yield IndexedOptionArray, "mask_as_bool", elementwise.mask_as_bool_of_index
     yield ByteMaskedArray, "_fill_none", options.bytemaskedarray_fill_none
@@ -105,7 +112,6 @@ def _replacements() -> Iterator[tuple[Any, str, Callable[[Any], Any]]]:
         yield owner, "to_list", surfacing.checked
     yield ErrorContext, "decorate_exception", surfacing.cause_of
     yield ListOffsetArray, "_mergemany", merging.listoffsetarray_mergemany
-    yield ListOffsetArray, "_compact_offsets64", broadcasting.listoffsetarray_compact_offsets64
     yield ak._broadcasting, "broadcast_and_apply", broadcasting.broadcast_and_apply
     avoiding_carry = broadcasting.broadcast_to_offsets_avoiding_carry
     yield ak._broadcasting, avoiding_carry.__name__, avoiding_carry

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 from contextvars import ContextVar
 from typing import Any
-from weakref import ref
 
-import numpy as np
 from awkward.contents import ListArray, ListOffsetArray
-from awkward.index import Index64
 
-from primitives import segment_ids, transform
+from primitives import segment_ids
 
-from .._ends import remember_ends
 from . import choosing, elementwise
 from .arrays import CudaArrays
 from .device import Method, filled_with, is_on_device, is_plain, room_for, span_of
 from .elementwise import Repeated
-from .merging import shifted_offset
 
 _unwritten: ContextVar[bool] = ContextVar("_unwritten", default=False)
 """Whether numbers are repeated for a function that can do without what would be written."""
@@ -93,29 +88,6 @@ def regulararray_broadcast_tooffsets64(original: Method) -> Method:
         return ListOffsetArray(offsets, filled_with(content, out), parameters=self._parameters)
 
     return _broadcast_tooffsets64
-
-
-def listoffsetarray_compact_offsets64(original: Method) -> Method:
-    """`ListOffsetArray._compact_offsets64`: of lists that start later in one launch, with ends that are known."""
-
-    def _compact_offsets64(self: Any, start_at_zero: bool) -> Any:
-        nplike, offsets = self._backend.nplike, self._offsets
-        if (
-            not start_at_zero
-            or type(nplike) is not CudaArrays
-            or not is_on_device(offsets._data)
-            or offsets[0] == 0
-        ):
-            return original(self, start_at_zero)
-        first, n = span_of(self)
-        out = nplike.empty(offsets.length, dtype=np.int64)
-        transform(shifted_offset, offsets.length, out, offsets._data, -first)
-        compact = Index64(out, nplike=nplike)
-        remember_ends(compact, 0, n)
-        compact._compacted = ref(offsets)
-        return compact
-
-    return _compact_offsets64
 
 
 def broadcast_to_offsets_avoiding_carry(original: Method) -> Method:

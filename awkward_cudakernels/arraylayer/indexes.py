@@ -126,3 +126,12 @@ def index_to64(original: Method) -> Method:
         return original(self)
 
     return to64
+
+
+def index_materialize(original: Method) -> Method:
+    """`Index.materialize`: what is in memory stays the same index, of which the host knows the ends."""
+
+    def materialize(self: Any, type_: Any) -> Any:
+        return self if is_own(self._data) else original(self, type_)
+
+    return materialize

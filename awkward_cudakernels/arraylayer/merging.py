@@ -87,10 +87,10 @@ def _list_by_list(left: Any, right: Any) -> Any:
         offsets, total, value_of_either, values, left_offsets, right_offsets,
         first_left, first_right, x, x.shape[0], y, y.shape[0],
     )  # fmt: skip
-    return ListOffsetArray(_offsets_to(offsets, 0, total, nplike), as_one(first, second, values, None))
+    return ListOffsetArray(offsets_to(offsets, 0, total, nplike), as_one(first, second, values, None))
 
 
-def _offsets_to(array: Any, first: int, last: int, nplike: Any) -> Index64:
+def offsets_to(array: Any, first: int, last: int, nplike: Any) -> Index64:
     """An index whose ends the host knows without reading them."""
     index = Index64(array, nplike=nplike)
     remember_ends(index, first, last)
@@ -161,7 +161,7 @@ def _one_after_another(parts: list[Any]) -> Any:
     for part in parts:
         parameters = parameters_intersect(parameters, part._parameters)
     return ListOffsetArray(
-        _offsets_to(offsets, placed[0][1], placed[-1][2], nplike),
+        offsets_to(offsets, placed[0][1], placed[-1][2], nplike),
         joined[0]._mergemany(joined[1:]),
         parameters=parameters,
     )
