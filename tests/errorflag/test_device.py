@@ -247,6 +247,41 @@ def test_read_brings_values_and_the_error_in_one_wait():
     assert errorflag.read(b)[0].tolist() == [0, 1, 2]
 
 
+class Counted:
+    """CUDA's runtime, with the bytes of every copy noted."""
+
+    def __init__(self, runtime):
+        self.runtime = runtime
+        self.copies = []
+
+    def __getattr__(self, name):
+        return getattr(self.runtime, name)
+
+    def memcpyAsync(self, to, source, size, kind, stream):
+        self.copies.append(size)
+        self.runtime.memcpyAsync(to, source, size, kind, stream)
+
+
+def test_a_wait_copies_nothing_and_a_length_is_one_copy(monkeypatch):
+    import cupy
+
+    x = cupy.arange(3)
+    channel = errorflag.channel(x.device.id, cupy.cuda.get_current_stream().ptr)
+    counted = Counted(channel._runtime)
+    monkeypatch.setattr(channel, "_runtime", counted)
+    transform(check, 10, *arrays())
+    synchronize()
+    assert counted.copies == []
+    assert errorflag.read_items(x, [2]) == [2]
+    assert counted.copies == [8]
+    transform(check, 10, *arrays(bad=2))
+    with pytest.raises(DeviceValueError, match="negative"):
+        errorflag.read_items(x, [0, 1])
+    assert counted.copies == [8, 8, 8, 8]  # two numbers, then the word, which a kernel has lowered
+    synchronize()
+    assert counted.copies == [8, 8, 8, 8]
+
+
 SPIN = r"""
 extern "C" __global__ void spin(volatile int* flag, long long limit) {
   long long start = clock64();
