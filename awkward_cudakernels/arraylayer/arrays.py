@@ -94,8 +94,8 @@ def nearest(j, n):
 
 @device_function
 def within(j, n):
-    """A place in an array that has `n` elements, one or more: 0 for those outside, which lists out of order have."""
-    return j if np.uint64(j) < np.uint64(n) else 0
+    """As `nearest`, where nearly all places are within the array: one comparison."""
+    return j if np.uint64(j) < np.uint64(n) else nearest(j, n)
 
 
 @device_function

@@ -76,7 +76,7 @@ def room_for(content: Any, n: int) -> Any:
 
 
 def never_empty(content: Any) -> Any:
-    """The numbers of a plain content, for ops that read where `within` says; one 0 if it has none."""
+    """The numbers of a plain content, for ops that read where `nearest` or `within` says; one 0 if it has none."""
     data = content._data
     return data if data.shape[0] else content._backend.nplike.zeros(1, dtype=data.dtype)
 
