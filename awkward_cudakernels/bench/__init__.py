@@ -2,6 +2,7 @@
 
 - `launch`: host time of one call;
 - `rates`: device bandwidth of the primitives against a copy;
+- `layers`: which part of an operation's time is whose;
 - `cold`: first calls in fresh processes;
 - `kernels`, `operations`, `dilepton`: kernels, whole operations and an analysis, on several sides.
 

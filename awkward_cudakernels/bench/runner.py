@@ -273,7 +273,7 @@ def run(
             yield "part", take()
 
     try:
-        for section in ("launch", "rates"):
+        for section in ("launch", "rates", "layers"):
             if section in sections:
                 yield from parts(start("ours", _tasks("time", [section], settings)))
                 yield section, take()

@@ -9,7 +9,7 @@ from typing import Any
 
 __all__ = ["FLOOR_LISTS", "LISTS", "QUICK_LISTS", "SECTIONS", "Settings", "Task", "parse_sizes"]
 
-SECTIONS = ("launch", "rates", "cold", "kernels", "operations", "dilepton")
+SECTIONS = ("launch", "rates", "layers", "cold", "kernels", "operations", "dilepton")
 HOST_SECTIONS = ("kernels", "operations", "dilepton")
 """The sections that mean something without a GPU."""
 
@@ -29,7 +29,8 @@ class Settings:
 
     Attributes:
         device: whether there is a GPU to measure.
-        lists: sizes of the sections ``kernels`` and ``operations``; ``rates`` takes those from 200,000.
+        lists: sizes of the sections ``kernels`` and ``operations``; ``rates`` takes those from 200,000,
+            ``layers`` 200,000 and the largest.
         events: sizes of ``dilepton``.
         only: a regular expression that a row's name must match somewhere, or None.
         seconds: how long one number is measured, at least three runs.

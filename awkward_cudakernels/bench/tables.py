@@ -126,6 +126,7 @@ def all_tables(rows: Sequence[Row]) -> list[Table]:
     makers: tuple[Callable[[Rows], Table | None], ...] = (
         launch,
         rates,
+        layers,
         cold,
         first,
         kernels,
@@ -176,6 +177,51 @@ def rates(rows: Rows) -> Table | None:
         table.rows.append(cells)
     table.notes.append("n lists, m elements of float64, mean 3 per list: bytes read and written.")
     return table
+
+
+def layers(rows: Rows) -> Table | None:
+    from awkward_cudakernels.bench import dilepton
+    from awkward_cudakernels.bench.layers import LAYERS
+
+    sizes = rows.sizes("layers")
+    if not sizes:
+        return None
+    table = Table("layers", "Layers: where the time of an operation goes, µs", ["operation"])
+    table.rows = [[name] for name in rows.names("layers")]
+    total, share = ["all operations"], ["all operations, %"]
+    for lists in sizes:
+        table.columns += [f"{size(lists)}: total", *LAYERS]
+        sums = dict.fromkeys(LAYERS, 0.0)
+        for cells in table.rows:
+            row = rows.get("layers", cells[0], "ours", lists)
+            found = row.get("layers")
+            if found is None:
+                cells += [problem(row) or "", *[""] * len(LAYERS)]
+                continue
+            cells += _with_total(1e3 * found[layer] for layer in LAYERS)
+            if cells[0] != dilepton.ROW:
+                sums = {layer: sums[layer] + 1e3 * found[layer] for layer in LAYERS}
+        whole = sum(sums.values())
+        total += _with_total(sums.values())
+        share += _with_total(100 * part / whole if whole else 0.0 for part in sums.values())
+    table.rows += [total, share]
+    table.notes += [
+        "Ours, host wall time until the stream is empty; the parts add up to the total: they are of the run whose "
+        "total is the median.",
+        "Python: awkward's and the array layer's, with what is not below, such as slices and copies by methods of "
+        "CuPy's arrays; dispatch: kernels and primitives until a launch; launches: error word, parameters, the "
+        "driver's call; CuPy: functions that the array layer calls, with what they wait for, and allocations; "
+        "waits: reads of lengths and errors; end: the final wait.",
+        "Telling layers apart takes about half a microsecond for each call of one, which is in the numbers.",
+    ]
+    if dilepton.ROW in rows.names("layers"):
+        table.notes.append(f"The {dilepton.ROW} is of as many events, and not in the sums.")
+    return table
+
+
+def _with_total(parts: Iterable[float]) -> list[str]:
+    values = list(parts)
+    return [number(sum(values)), *map(number, values)]
 
 
 def cold(rows: Rows) -> Table | None:

@@ -109,8 +109,9 @@ def command(
 ) -> None:
     """Measure this project's kernels against awkward's own, on the CPU and the GPU.
 
-    SECTION: launch (host time of a call), rates (device bandwidth), cold (first calls), kernels, operations,
-    dilepton (an analysis). By default all that this machine can run, without what --against adds.
+    SECTION: launch (host time of a call), rates (device bandwidth), layers (where the time of an operation
+    goes), cold (first calls), kernels, operations, dilepton (an analysis). By default all that this machine can
+    run, without what --against adds.
     """
     if write_docs is not None:
         _write_docs(*write_docs)
@@ -253,6 +254,7 @@ def _measure(
 _TABLES = {
     "launch": ("launch",),
     "rates": ("rates",),
+    "layers": ("layers",),
     "cold": ("cold",),
     "compared": ("first", "kernels", "operations", "bandwidth", "summary", "dilepton"),
     "against": ("against",),

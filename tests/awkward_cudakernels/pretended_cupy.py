@@ -35,6 +35,17 @@ class Memory:
         self._array = array
 
 
+class MemoryHook:
+    inside: list[MemoryHook] = []  # noqa: RUF012
+
+    def __enter__(self):
+        self.inside.append(self)
+        return self
+
+    def __exit__(self, *exception):
+        self.inside.remove(self)
+
+
 def _noted(name):
     def method(self, *args, **kwargs):
         if not sys._getframe(1).f_globals["__name__"].startswith("errorflag"):
@@ -48,7 +59,11 @@ class ndarray(np.ndarray):
     __module__ = "cupy"
 
     def __new__(cls, shape, dtype=float, memptr=None, strides=None, order="C"):
+        for hook in MemoryHook.inside:
+            hook.malloc_preprocess(device_id=0)
         out = np.ndarray.__new__(cls, shape, dtype or float, order=order)
+        for hook in MemoryHook.inside:
+            hook.malloc_postprocess(device_id=0)
         ctypes.memset(out.ctypes.data, 0x5A, out.nbytes)
         return out
 
@@ -223,6 +238,7 @@ class Module(types.ModuleType):
             Device=Device,
             Event=Event,
             Stream=Stream,
+            MemoryHook=MemoryHook,
             alloc=Allocation,
             alloc_pinned_memory=lambda size: (ctypes.c_ubyte * size)(),
             get_current_stream=Stream,

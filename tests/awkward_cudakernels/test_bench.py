@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import inspect
 import json
 import math
 import sys
 import textwrap
 import threading
+import time
 import types
 
 import awkward as ak
@@ -22,6 +26,7 @@ from awkward_cudakernels.bench import (
     document,
     kernels,
     launch,
+    layers,
     operations,
     plot,
     rates,
@@ -128,6 +133,10 @@ def row(section, name, side, lists, kind="time", **found):
     return {"section": section, "row": name, "side": side, "lists": lists, "kind": kind, **found}
 
 
+def split(*us):
+    return {layer: part / 1e3 for layer, part in zip(layers.LAYERS, us, strict=True)}
+
+
 def full_run():
     """Rows as a machine with a GPU would give, with two operations, one of them without awkward's own."""
     rows = [
@@ -136,6 +145,11 @@ def full_run():
         row("launch", "backend[key](*args), the same map", "ours", 10_000, host_us=20.0),
         row("rates", "copy", "ours", 20_000_000, us=240.0, bytes=960_000_000, gb_s=4000.0),
         row("rates", "map (next_at)", "ours", 20_000_000, us=130.0, bytes=480_000_000, gb_s=3700.0),
+        row("layers", "x|y", "ours", 200_000, ms=0.1, layers=split(50, 10, 20, 5, 10, 5)),
+        row("layers", "x|y", "ours", 20_000_000, ms=0.2, layers=split(50, 10, 20, 5, 10, 105)),
+        row("layers", "z", "ours", 200_000, ms=0.1, layers=split(90, 0, 0, 0, 0, 10)),
+        row("layers", "z", "ours", 20_000_000, error="OutOfMemoryError: Out of memory"),
+        row("layers", dilepton.ROW, "ours", 200_000, ms=1.0, layers=split(0, 0, 0, 0, 0, 1000)),
         row(
             "cold",
             "kernels, warm cache",
@@ -209,7 +223,7 @@ def by_name(rows):
 def test_every_table_is_rectangular_and_has_both_forms():
     found = by_name(full_run())
     assert set(found) == {
-        "launch", "rates", "cold", "first", "kernels", "operations", "bandwidth", "summary", "dilepton",
+        "launch", "rates", "layers", "cold", "first", "kernels", "operations", "bandwidth", "summary", "dilepton",
         "targets", "against", "failures",
     }  # fmt: skip
     for table in found.values():
@@ -272,9 +286,28 @@ def test_targets():
     assert found["dilepton selection, 1M events"][-1] == "met"
 
 
+def test_layers_table_has_sums_and_shares_of_the_operations():
+    table = by_name(full_run())["layers"]
+    names = [*layers.LAYERS]
+    assert table.columns == ["operation", "200k: total", *names, "20M: total", *names]
+    found = {cells[0]: (cells[1:8], cells[8:]) for cells in table.rows}
+    assert list(found) == ["x|y", "z", dilepton.ROW, "all operations", "all operations, %"]
+    small, large = (list(group) for group in zip(*found.values()))
+    assert small[0] == ["100", "50.0", "10.0", "20.0", "5.00", "10.0", "5.00"]
+    assert small[2][0] == "1,000"
+    assert small[3] == ["200", "140", "10.0", "20.0", "5.00", "10.0", "15.0"]
+    assert small[4] == ["100", "70.0", "5.00", "10.0", "2.50", "5.00", "7.50"]
+    assert large[1] == ["out of memory", *[""] * 6]
+    assert large[2] == [""] * 7
+    assert large[4] == ["100", "25.0", "5.00", "10.0", "2.50", "5.00", "52.5"]
+    for shares in (small[4], large[4]):
+        assert sum(map(float, shares[1:])) == pytest.approx(100)
+
+
 def test_failures_are_listed_once():
     failures = by_name(full_run())["failures"].rows
     assert [cells[:2] for cells in failures] == [
+        ["layers: z", "ours"],
         ["cold: operations, warm cache", "ours"],
         ["operations: z", "awkward's CUDA"],
         ["operations: w", "awkward's CUDA"],
@@ -560,6 +593,190 @@ def test_the_sums_of_rates_are_of_all_elements():
     assert rates._skewed(inputs).max() >= inputs.m // 2
 
 
+# -- layers --------------------------------------------------------------------------------------
+
+
+class Time:
+    """A clock that goes on only when it is told to."""
+
+    ns = 0
+
+    def __call__(self):
+        return self.ns
+
+    def passes(self, ns):
+        self.ns += ns
+
+
+def test_a_layer_has_no_time_of_what_is_inside_it():
+    now = Time()
+    clock = layers.ExclusiveClock(now)
+    launch = clock.timed("launches", lambda: now.passes(3))
+
+    @functools.partial(clock.timed, "dispatch")
+    def run(n):
+        now.passes(20)
+        for _ in range(n):
+            launch()
+        return [*map(run, range(n))]  # a layer inside itself
+
+    def call():
+        now.passes(100)
+        run(1)
+        clock.timed("waits", now.passes)(5000)
+        now.passes(400)
+
+    now.passes(10**6)  # before, which counts nowhere
+    expected = {"Python": 500, "dispatch": 40, "launches": 3, "CuPy": 0, "waits": 5000, "end": 70_000}
+    for _ in range(2):  # from 0 again
+        start = now.ns
+        assert clock.split(call, lambda: now.passes(70_000)) == expected
+        assert sum(expected.values()) == now.ns - start
+        now.passes(1)
+
+
+def test_a_layer_is_left_by_an_error():
+    now = Time()
+    clock = layers.ExclusiveClock(now)
+
+    def fail():
+        now.passes(3)
+        raise KeyError("gone")
+
+    def call():
+        with pytest.raises(KeyError, match="gone"):
+            clock.timed("dispatch", clock.timed("launches", fail))()
+        now.passes(7)
+
+    found = clock.split(call, timing.nothing)
+    assert {layer: ns for layer, ns in found.items() if ns} == {"Python": 7, "launches": 3}
+
+
+def test_the_result_is_let_go_of_outside_the_measured_time():
+    now = Time()
+
+    class Result:
+        def __del__(self):
+            now.passes(1000)
+
+    found = layers.ExclusiveClock(now).split(Result, lambda: now.passes(2))
+    assert now.ns == 1002
+    assert sum(found.values()) == found["end"] == 2
+
+
+def test_layers_are_of_the_run_in_the_middle(monkeypatch):
+    monkeypatch.setattr(layers, "watched", lambda clock: contextlib.nullcontext())
+    totals = iter([1, 9_000, 10, 70, 40])
+    monkeypatch.setattr(
+        layers.ExclusiveClock, "split", lambda *_: {"Python": 1, "end": next(totals)}
+    )
+    calls = []
+    found = layers.typical(lambda: calls.append("call"), lambda: calls.append("wait"), 0.0)
+    assert found == ({"Python": 1, "end": 9_000}, 1)  # the first warms up, and this took too long
+    assert calls == ["call", "wait"]
+    totals = iter([1, 10, 70, 40])
+    assert layers.typical(lambda: None, lambda: None, 1e-5 / 1e3)[0] == {"Python": 1, "end": 40}
+
+
+def test_types_and_modules_of_cupy_pass_through_and_functions_are_timed():
+    now = Time()
+    clock = layers.ExclusiveClock(now)
+
+    def zeros(n, *, dtype=None):
+        now.passes(11)
+        return [0] * n
+
+    class Ufunc:
+        def __call__(self, x):
+            now.passes(13)
+            return -x
+
+    module = types.ModuleType("cupy")
+    module.zeros, module.negative, module.ndarray, module.cuda = zeros, Ufunc(), list, types.ModuleType("c")
+    module.pi = 3.0
+    proxy = layers.ArrayModule(module, clock)
+    assert proxy.ndarray is list and proxy.cuda is module.cuda and proxy.pi == 3.0
+    assert clock.split(lambda: proxy.zeros(2, dtype=int), timing.nothing)["CuPy"] == 11
+    assert clock.split(lambda: proxy.negative(1), timing.nothing)["CuPy"] == 13
+    assert type(proxy.zeros(2)) is proxy.ndarray
+    assert proxy.negative(5) == -5
+    assert "dtype" in inspect.signature(proxy.zeros).parameters  # which awkward looks at
+    assert not hasattr(proxy, "no_such_function")
+
+
+def replaced_places():
+    from awkward._nplikes.cupy import Cupy
+
+    from awkward_cudakernels import _registry
+    from errorflag._channel import DeviceChannel
+    from primitives import _device, _host, _reduce, _run, _scan, _segmented, _sort, _transform
+
+    modules = _reduce, _run, _scan, _segmented, _sort, _transform
+    return [
+        *(module.run for module in modules),
+        _registry.DeviceKernel.__call__,
+        _device.DeviceKernel.launch,
+        _host.HostKernel.launch,
+        *(getattr(DeviceChannel, name) for name in ("read", "items", "synchronize")),
+        Cupy.instance()._module,
+    ]
+
+
+@pytest.mark.parametrize("error", [None, RuntimeError("no")])
+def test_wrappers_are_there_only_inside(cupy, error):
+    before = replaced_places()
+    clock = layers.ExclusiveClock()
+    with contextlib.suppress(RuntimeError), layers.watched(clock):
+        assert not [one for one, other in zip(replaced_places(), before, strict=True) if one is other]
+        cupy.ndarray(3, np.int64)
+        assert clock.spent["CuPy"] > 0
+        if error is not None:
+            raise error
+    assert all(one is other for one, other in zip(replaced_places(), before, strict=True))
+    assert before[-1] is cupy
+    spent = dict(clock.spent)
+    cupy.ndarray(3, np.int64)
+    assert clock.spent == spent  # no hook is left
+
+
+def test_the_layers_of_an_operation_add_up(cupy):
+    read = []
+
+    def now():
+        read.append(time.perf_counter_ns())
+        return read[-1]
+
+    sample = Sample(100, "cuda")
+    a, b = sample.get("a"), sample.get("b")
+    expected = ak.to_list(ak.to_backend(a, "cpu") + ak.to_backend(b, "cpu"))
+    clock = layers.ExclusiveClock(now)
+    kept = []
+    with layers.watched(clock):
+        read.clear()
+        spent = clock.split(lambda: kept.append(a + b), timing.wait)
+    assert sum(spent.values()) == read[-1] - read[0]
+    assert min(spent[layer] for layer in ("Python", "dispatch", "launches", "CuPy", "end")) > 0
+    assert ak.to_list(kept[0]) == expected
+
+
+@pytest.mark.parametrize("name", ["a + b", "ak.sum axis=0", dilepton.ROW])
+def test_a_row_of_layers(cupy, name):
+    side = sides.Side("ours", device=True)
+    found = layers.measure(side, name, layers.prepare(side, 50), 0.0)
+    assert list(found["layers"]) == [*layers.LAYERS]
+    assert found["ms"] == pytest.approx(sum(found["layers"].values()))
+    assert found["layers"]["launches"] > 0
+    assert found["runs"] >= 1
+
+
+def test_rows_and_sizes_of_layers():
+    names = layers.rows(Settings(True))
+    assert names == [*(operation.name for operation in operations.OPERATIONS), dilepton.ROW]
+    assert layers.sizes(Settings(True)) == (200_000, 20_000_000)
+    assert layers.sizes(Settings(True, lists=(1_000, 200_000))) == (200_000,)
+    assert layers.sizes(Settings(True, lists=(10, 100))) == (100,)
+
+
 def test_dilepton_masses():
     one = {"pt": 50.0, "eta": 0.0, "phi": 0.0}
     other = {"pt": 50.0, "eta": 0.0, "phi": np.pi}
@@ -803,10 +1020,25 @@ def test_a_run_on_the_host(no_gpu, tmp_path):
 def test_a_run_on_the_gpu(tmp_path):
     path = tmp_path / "bench.json"
     result = invoke(
-        "launch", "rates", "kernels", "operations", "dilepton", "--quick", "--lists", "1k", "--events", "1k",
+        "launch", "rates", "layers", "kernels", "operations", "dilepton", "--quick", "--lists", "1k", "--events", "1k",
         "--without-awkward-cuda", "--json", str(path),
     )  # fmt: skip
     assert result.exit_code == 0, result.output
     rows = json.loads(path.read_text())["rows"]
     assert not [r for r in rows if "error" in r or "wrong" in r]
-    assert {r["section"] for r in rows} == {"launch", "rates", "kernels", "operations", "dilepton"}
+    assert {r["section"] for r in rows} == {
+        "launch", "rates", "layers", "kernels", "operations", "dilepton",
+    }  # fmt: skip
+
+
+@pytest.mark.gpu
+def test_layers_on_the_gpu(tmp_path):
+    path = tmp_path / "bench.json"
+    result = invoke("layers", "--lists", "1000", "--only", r"a \+ b", "--json", str(path))
+    assert result.exit_code == 0, result.output
+    assert "where the time of an operation goes" in result.output
+    (found,) = json.loads(path.read_text())["rows"]
+    assert (found["row"], found["lists"], found["side"]) == ("a + b", 1000, "ours")
+    assert found["ms"] == pytest.approx(sum(found["layers"].values()))
+    for layer in ("Python", "dispatch", "launches", "CuPy", "end"):
+        assert found["layers"][layer] > 0, layer
