@@ -40,6 +40,9 @@ allocations; waits in the middle; the one at the end."""
 SMALL = 200_000
 """Lists with which the host bounds most operations."""
 
+MOST_EVENTS = 1_000_000
+"""Events of the dilepton selection, whatever the number of lists: the host takes long to make more."""
+
 Function = Callable[..., Any]
 
 
@@ -173,7 +176,7 @@ def typical(function: Function, wait: Function, seconds: float) -> tuple[dict[st
 
 
 class Inputs:
-    """The arrays of all operations, and as many events for the dilepton selection, if it is asked for."""
+    """The arrays of all operations, and events for the dilepton selection, if it is asked for: up to `MOST_EVENTS`."""
 
     def __init__(self, side: sides.Side, lists: int) -> None:
         self._side = side
@@ -182,7 +185,7 @@ class Inputs:
 
     @cached_property
     def _events(self) -> dilepton.Events:
-        return dilepton.prepare(self._side, self._lists)
+        return dilepton.prepare(self._side, min(self._lists, MOST_EVENTS))
 
     def call(self, row: str) -> Callable[[], Any]:
         """What a row measures."""
