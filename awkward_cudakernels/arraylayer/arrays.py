@@ -2,8 +2,8 @@
 
 `CudaArrays` takes the place of awkward's `Cupy` nplike while the backend is registered. Its rules:
 
-- what the host must know (a length, a truth value) costs one wait, and the error word rides along, so
-  that errors surface there by themselves;
+- what the host must know (a length, a truth value) costs one wait, which tells of errors, too, so
+  that they surface there by themselves;
 - scalars are passed to kernels as scalars, never as arrays on the device; small arrays of the host's
   are copied without waiting;
 - no index leads out of its array, and one of a user's that would is an error, for which CuPy does not

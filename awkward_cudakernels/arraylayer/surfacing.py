@@ -14,7 +14,7 @@ from .device import Method
 
 
 def to_nplike(original: Method) -> Method:
-    """awkward's `to_nplike`, whose copies to the host carry the error word along."""
+    """awkward's `to_nplike`, whose copies to the host tell of errors, too."""
 
     def to_nplike(array: Any, nplike: Any, *, from_nplike: Any = None) -> Any:
         if Cupy.is_own_array(array) and type(array) is not VirtualNDArray and not isinstance(nplike, Cupy):

@@ -1,9 +1,10 @@
 // A single-pass exclusive scan with decoupled look-back. op0 gives each index its value, op1 receives
 // the index with the scan before and after it.
 //
-// Tiles take their numbers from a ticket, so that a tile only waits for tiles that have started. The
-// state is zero before and after every launch: the last tile that has looked at others clears it. It holds
-//     unsigned ticket, finished; (32 bytes)  then the tiles' status
+// A tile waits for those before it only, which have started: devices start blocks in the order of their numbers, as
+// CUB's scans rely on, too. The state is zero before and after every launch: the last tile that has looked at others
+// clears it. It holds
+//     unsigned finished; (32 bytes)  then the tiles' status
 // PACKED: one word per tile, the value shifted left by two with the status below, for values that fit in
 // 62 bits; a value and its status are then one load. Otherwise T sums[capacity], prefixes[capacity] and
 // unsigned flags[capacity], kept in order by fences.
@@ -69,7 +70,7 @@ struct Status {
 #define EMIT_FLAG(k)                                                                        \
   {                                                                                         \
     const uint2 seen = words[round * ITEMS + (k)];                                          \
-    const T before = start + (int)(seen.y + __popc(seen.x & ((1u << lane) - 1)));           \
+    const T before = of_warp + (int)(seen.y + __popc(seen.x & ((1u << lane) - 1)));           \
     report(word, base, op1(from + (k) * 32, before, before + (seen.x >> lane & 1) PASS1));  \
   }
 #define EMIT(k)                                                                             \
@@ -83,7 +84,6 @@ extern "C" __global__ void __launch_bounds__(256, BLOCKS)
 kernel(unsigned long long* word, unsigned long long base, long long n, T* total, unsigned* state,
        long long capacity DECLARE0 DECLARE1) {
   if (errorflag_skip(word, base)) return;
-  __shared__ unsigned shared_tile;
   __shared__ T warp_sums[WARPS];
   __shared__ T shared_prefix;
 #if FLAGS
@@ -95,9 +95,7 @@ kernel(unsigned long long* word, unsigned long long base, long long n, T* total,
   const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
   const Status status{state, capacity};
 
-  if (threadIdx.x == 0) shared_tile = atomicAdd(state, 1u);
-  __syncthreads();
-  const int64 tile = shared_tile;
+  const int64 tile = blockIdx.x;
 
   // Each warp scans consecutive indexes, 32 * ITEMS in a round. Lanes take them in turns, 32 at a time, to load
   // and to emit. Values come first, and their errors last: so the loads of many of them are under way together.
@@ -231,13 +229,13 @@ kernel(unsigned long long* word, unsigned long long base, long long n, T* total,
   if (threadIdx.x == 0) {
     // A release: what this block has told others is cleared after it was told. A fence would empty the cache.
     unsigned finished;
-    asm volatile("atom.add.release.gpu.global.u32 %0, [%1], 1;" : "=r"(finished) : "l"(state + 1) : "memory");
+    asm volatile("atom.add.release.gpu.global.u32 %0, [%1], 1;" : "=r"(finished) : "l"(state) : "memory");
     last = finished == gridDim.x - 1;
     if (last) __threadfence();
   }
 
-  T start = shared_prefix;
-  for (int w = 0; w < warp; w++) start = combine(start, warp_sums[w]);
+  T of_warp = shared_prefix;  // the scan before this warp's values
+  for (int w = 0; w < warp; w++) of_warp = combine(of_warp, warp_sums[w]);
 #if FLAGS
   for (int round = 0; round < rounds; round++) {
     const int64 from = first + round * (32 * ITEMS);
@@ -251,14 +249,12 @@ kernel(unsigned long long* word, unsigned long long base, long long n, T* total,
     }
   }
 #else
-  start = combine(start, before);
+  T start = combine(of_warp, before);
 #pragma unroll
   for (int k = 0; k < ITEMS; k++) {
     start = combine(start, value[k]);
     own_values[PADDED(lane * ITEMS + k)] = start;
   }
-  T of_warp = shared_prefix;
-  for (int w = 0; w < warp; w++) of_warp = combine(of_warp, warp_sums[w]);
   __syncwarp();
   if (whole) {
 #pragma unroll
@@ -273,6 +269,6 @@ kernel(unsigned long long* word, unsigned long long base, long long n, T* total,
   __syncthreads();
   if (shared_last) {
     for (unsigned t = threadIdx.x; t < gridDim.x; t += 256) status.clear(t);
-    if (threadIdx.x < 2) state[threadIdx.x] = 0;
+    if (threadIdx.x == 0) *state = 0;
   }
 }
