@@ -215,7 +215,7 @@ def layers(rows: Rows) -> Table | None:
         "Telling layers apart takes about half a microsecond for each call of one, which is in the numbers.",
     ]
     if dilepton.ROW in rows.names("layers"):
-        table.notes.append(f"The {dilepton.ROW} is of as many events, but no more than {MOST_EVENTS:,}, and not in the sums.")
+        table.notes.append(f"The {dilepton.ROW} is of as many events, up to {MOST_EVENTS:,}, and not in the sums.")
     return table
 
 
