@@ -230,7 +230,6 @@ class DeviceChannel(Channel):
         finally:
             del self.open
 
-
     def _reset(self) -> None:
         self._told[0] = 0  # before the word: no kernel can set it in between
         self._runtime.memsetAsync(self.word_pointer, 0xFF, 8, self.stream)
@@ -273,6 +272,7 @@ class DeviceChannel(Channel):
         The records that may name it are kept; later launches need none, and share one number.
         """
         self._failed = True
+        self._told[0] = 1  # also if a kernel lowers the word by itself
         self._kept, self.pending = self.pending, deque(maxlen=1)
         self._resume = number + 1
         failed = int(self._mirror[0]) >> 48
