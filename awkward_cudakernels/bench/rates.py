@@ -10,6 +10,7 @@ import numpy as np
 
 from awkward_cudakernels.bench import kernels, sides, timing
 from awkward_cudakernels.bench.settings import Settings
+from primitives import op, transform
 
 __all__ = ["CASES", "COPY", "Case", "check", "measure", "prepare", "rows", "sizes"]
 
@@ -37,6 +38,23 @@ def _copy(s: kernels.Inputs) -> tuple[Callable[[], object], int]:
     return lambda: s.xp.copyto(out, s.values), 16 * s.m
 
 
+@op
+def repeat_eight_times(i, out, x):
+    out[i] = x[i >> 3]
+
+
+def _write(s: kernels.Inputs) -> tuple[Callable[[], object], int]:
+    from awkward_cudakernels.arraylayer.elementwise import fill_value
+
+    out = s.xp.empty_like(s.values)
+    return lambda: transform(fill_value, s.m, out, 20.0), 8 * s.m
+
+
+def _write_eight(s: kernels.Inputs) -> tuple[Callable[[], object], int]:
+    out = s.xp.empty_like(s.values)
+    return lambda: transform(repeat_eight_times, s.m, out, s.values), 8 * s.m + (s.m + 7) // 8 * 8
+
+
 def _of_kernel(family: str) -> Callable[[kernels.Inputs], tuple[Callable[[], object], int]]:
     def make(s: kernels.Inputs) -> tuple[Callable[[], object], int]:
         from awkward_cudakernels import registry
@@ -50,7 +68,6 @@ def _of_kernel(family: str) -> Callable[[kernels.Inputs], tuple[Callable[[], obj
 
 def _comparison(s: kernels.Inputs) -> tuple[Callable[[], object], int]:
     from awkward_cudakernels.arraylayer.elementwise import FUNCTIONS
-    from primitives import transform
 
     out, greater = s.empty(s.m, np.bool_), FUNCTIONS["greater"].ops[True, False]
     return lambda: transform(greater, s.m, out, s.values, 20.0), 9 * s.m
@@ -91,6 +108,8 @@ MEAN = 3
 
 CASES = (
     Case(COPY, "16 m", _copy),
+    Case("write", "8 m", _write),
+    Case("write 8 for each read", "9 m", _write_eight),
     Case("map (next_at)", "24 n", _of_kernel("ListArray_getitem_next_at")),
     Case("comparison (values > 20)", "9 m", _comparison),
     Case("the same by CuPy", "9 m", _comparison_of_array_module),
