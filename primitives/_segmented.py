@@ -23,10 +23,11 @@ _SEGMENTED_TRANSFORM = Template(
     slots=(Slot(("int64", "int64", "int64"), 0),),
     parameters=(("segments", "int64"), ("offsets", "OFFSET*"), ("capacity", "int64")),
     host="""
-stop = min(int64(offsets[segments]), int64(offsets[0]) + capacity)
+origin = int64(offsets[0])
+stop = min(int64(offsets[segments]), origin + capacity)
 for segment in range(segments):
     begin = int64(offsets[segment])
-    for position in range(begin, min(int64(offsets[segment + 1]), stop)):
+    for position in range(max(begin, origin), min(int64(offsets[segment + 1]), stop)):
         packed = op0(segment, position, position - begin ARGS0)
         if packed != 0:
             word[0] = base | uint64(packed - 1)

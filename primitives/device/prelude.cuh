@@ -62,6 +62,7 @@ struct TileSegments {
   int64 first;   // the one that this one does
   int64 head;    // how many elements of the first segment lie before it
   int64 stop;    // where it ends
+  bool searched;  // whether `next` has been searched for, and has the next element
   Word words[WORDS];
   unsigned short marked[TILE];  // the segment that starts at an element
 
@@ -71,13 +72,16 @@ struct TileSegments {
     if (threadIdx.x < 32) {
       // Clamped: offsets that are not sorted give nonsense, but nothing outside the buffers.
       const int64 bound = warp_upper_bound(offsets, segments + 1, begin);
-      if (threadIdx.x == 0) next = bound < 1 ? 0 : min(bound, segments) - 1;
+      if (threadIdx.x == 0) {
+        next = bound < 1 ? 0 : min(bound, segments) - 1;
+        searched = true;
+      }
       __syncwarp();
     }
   }
 
   // For the elements from position `begin` on, up to `end` at most, which the offsets must cover. Returns how many
-  // they are: TILE, or what there is, or fewer if more than MOST segments start there, most of them empty.
+  // they are: TILE, or what there is, or fewer, even none, if more than MOST segments start there, most of them empty.
   template <typename OFFSET>
   __device__ __forceinline__ int build(const OFFSET* offsets, int64 segments, int64 begin, int64 end) {
     end = min(end, begin + TILE);
@@ -101,7 +105,7 @@ struct TileSegments {
     }
     if (t >= MOST && from + MOST < segments) {
       const int64 others = (int64)offsets[from + MOST];
-      if (others < end) stop = max(others, begin + 1);
+      if (others < end) stop = max(others, begin + searched);
     }
     __syncthreads();
     if (threadIdx.x < 32) {
@@ -118,6 +122,7 @@ struct TileSegments {
         start(offsets, segments, stop);
       } else if (threadIdx.x == 31) {
         next = from + marked[last];
+        searched = false;
       }
       last = __shfl_up_sync(FULL, last, 1);
       if (threadIdx.x == 0) last = 0;

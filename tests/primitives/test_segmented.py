@@ -116,6 +116,13 @@ def test_elements_beyond_the_bound_are_not_visited(xp, to_numpy):
     assert to_numpy(out).tolist() == [0, 0, 0, 0, 1, 1, -7, -7, -7, -7]
 
 
+def test_offsets_that_are_not_sorted_lead_to_no_other_elements(xp, to_numpy):
+    """What is between their first and their last is visited, or not; nothing else is."""
+    out = xp.full(10, -7)
+    segmented_transform(xp.asarray([3, 1, 9, 2, 5]), 10, locate, out, xp.zeros(10, int), 0)
+    assert set(np.flatnonzero(to_numpy(out) != -7)) <= {3, 4}
+
+
 @op
 def start(acc, segment, identity):
     acc[0] = identity
