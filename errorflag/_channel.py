@@ -134,9 +134,10 @@ class Channel:
         )
         return exception, call.decorate
 
-    def settle(self, word: int, until: int) -> None:
-        """After a wait that read `word`: forgets the launches below `until`, or raises their error."""
+    def settle(self, until: int) -> None:
+        """After a wait: forgets the launches below `until`, or raises their error."""
         with self.lock:
+            word = self._look()
             if word == NO_ERROR:
                 self._drain(until)
                 return
@@ -147,12 +148,16 @@ class Channel:
             decorate(exception)  # which may read arrays, so not before the channel works again
         raise exception
 
+    def _look(self) -> int:
+        """The word, which the launches that have been waited for may have lowered."""
+        return int(self.word[0])
+
     def _reset(self) -> None:
         self.word[0] = NO_ERROR
 
     def synchronize(self) -> None:
         """Waits for every launch of the channel; raises the error if one has failed."""
-        self.settle(int(self.word[0]), next(self._numbers))
+        self.settle(next(self._numbers))
 
 
 class _Small:
@@ -188,7 +193,7 @@ class DeviceChannel(Channel):
         self._cupy_device = cupy.cuda.Device(device)
         self._several = cupy.cuda.runtime.getDeviceCount() > 1
         with self._cupy_device:
-            self.word = cupy.cuda.alloc(16)
+            self.word = cupy.cuda.Memory(16)  # not from a pool, whose memory another stream may still write to
             self._mirror = np.frombuffer(self._alloc_pinned(8), np.uint64, 1)
             self._event = cupy.cuda.Event(disable_timing=True)
             self.word_pointer = int(self.word.ptr)
@@ -295,15 +300,20 @@ class DeviceChannel(Channel):
                 self.pending = recent
         return super()._error(word)
 
-    def _settle(self, until: int) -> None:
-        """After a wait, as `settle`. The word is looked at only if a kernel has lowered it."""
-        if self._told.item(0):
-            small = self._small()
-            self._runtime.memcpyAsync(small.address, self.word_pointer, 8, 2, self.stream)
-            self._runtime.streamSynchronize(self.stream)
-            self.settle(small.words.item(0), until)
-        elif self.pending:
-            self.settle(NO_ERROR, until)
+    def _look(self) -> int:
+        if not self._told.item(0):
+            return NO_ERROR
+        word = self._copied_word()
+        if word == NO_ERROR:  # a graph was replayed just when it was reset
+            self._told[0] = 0
+            word = self._copied_word()
+        return word
+
+    def _copied_word(self) -> int:
+        small = self._small()
+        self._runtime.memcpyAsync(small.address, self.word_pointer, 8, 2, self.stream)
+        self._runtime.streamSynchronize(self.stream)
+        return small.words.item(0)
 
     def read(self, *arrays: Any) -> list[Any]:
         """Copies device arrays to the host in one wait, which tells of errors, too.
@@ -334,7 +344,8 @@ class DeviceChannel(Channel):
             buffer[start : start + size].view(array.dtype).reshape(array.shape).copy()
             for array, start, size in zip(arrays, ends, sizes, strict=False)
         ]
-        self._settle(until)
+        if self.pending or self._told.item(0):
+            self.settle(until)
         return results
 
     def items(self, array: Any, positions: Sequence[int]) -> list[Any]:
@@ -361,7 +372,8 @@ class DeviceChannel(Channel):
             to += 16
         self._runtime.streamSynchronize(stream)
         found = small.view(dtype)[: len(positions)].tolist()
-        self._settle(until)
+        if self.pending or self._told.item(0):
+            self.settle(until)
         return found
 
     def _small(self) -> _Small:
@@ -383,7 +395,7 @@ class DeviceChannel(Channel):
         stream, self.stream = self.stream, 0
         try:
             with cupy.cuda.Device(self.device):
-                self._settle(next(self._numbers))
+                self.settle(next(self._numbers))
         except DeviceValueError:
             self._runtime.streamSynchronize(0)  # which resets the word; others do not wait for it
             raise
@@ -401,7 +413,8 @@ class DeviceChannel(Channel):
             return
         until = next(self._numbers)
         self._runtime.streamSynchronize(self.stream)
-        self._settle(until)
+        if self.pending or self._told.item(0):
+            self.settle(until)
 
 
 _channels: dict[tuple[int, int, int], DeviceChannel] = {}

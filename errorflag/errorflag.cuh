@@ -5,11 +5,13 @@
 //     bits 47..8   element      index within that launch
 //     bits  7..0   code         which message of that kernel, 0-based
 //
-// Behind it lies the address of a number in page-locked memory of the host, which is set when the word has been
-// lowered: a host that has waited need not read the word.
+// Behind it, in word[1], lies the address of a number in page-locked memory of the host, which is set when the word
+// has been lowered: a host that has waited looks at the word only then. So the word must be a channel's, and nothing
+// but errorflag_report lowers it.
 //
-// A kernel takes `unsigned long long* word` and `unsigned long long base` (its invocation, in place)
-// as parameters, returns at once if errorflag_skip(word, base), and calls errorflag_report on error.
+// A kernel takes `unsigned long long* word` (the channel's word_pointer) and `unsigned long long base` (its
+// invocation, in place) as parameters, returns at once if errorflag_skip(word, base), and calls errorflag_report on
+// error.
 #pragma once
 
 #define ERRORFLAG_NO_ERROR 0xFFFFFFFFFFFFFFFFull

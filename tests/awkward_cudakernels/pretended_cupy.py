@@ -239,7 +239,7 @@ class Module(types.ModuleType):
             Event=Event,
             Stream=Stream,
             MemoryHook=MemoryHook,
-            alloc=Allocation,
+            Memory=Allocation,
             alloc_pinned_memory=lambda size: (ctypes.c_ubyte * size)(),
             get_current_stream=Stream,
         )

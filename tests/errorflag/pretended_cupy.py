@@ -71,7 +71,7 @@ class cuda:
 
 
 cuda.runtime, cuda.Device, cuda.Event, cuda.Stream = runtime, Device, Event, Stream
-cuda.alloc = Memory
+cuda.Memory = Memory
 cuda.alloc_pinned_memory = lambda size: (ctypes.c_ubyte * size)()
 cuda.get_current_stream = Stream
 

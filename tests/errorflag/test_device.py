@@ -284,6 +284,16 @@ def test_a_wait_copies_nothing_and_a_length_is_one_copy(monkeypatch):
     assert counted.copies == [8, 8, 8, 8]
 
 
+def test_a_host_that_is_told_of_nothing_looks_once():
+    """A graph that is replayed while the word is reset can tell of an error that is gone."""
+    import cupy
+
+    channel = errorflag.channel(0, cupy.cuda.get_current_stream().ptr)
+    channel._told[0] = 1
+    synchronize()
+    assert channel._told[0] == 0
+
+
 SPIN = r"""
 extern "C" __global__ void spin(volatile int* flag, long long limit) {
   long long start = clock64();

@@ -38,7 +38,8 @@ def test_word_layout():
     base = channel.open(errorflag.Call("f"), ("a", "b"), 10)
     assert base & 0xFFFF_FFFF_FFFF == 0
     with pytest.raises(DeviceValueError) as caught:
-        channel.settle(base | (5 << 8) | 1, 2)
+        channel.word[0] = base | (5 << 8) | 1
+        channel.settle(2)
     assert (caught.value.kernel, caught.value.message, caught.value.index) == ("f", "b", 5)
 
 
