@@ -113,7 +113,7 @@ def _replacements() -> Iterator[tuple[Any, str, Callable[[Any], Any]]]:
     yield ErrorContext, "decorate_exception", surfacing.cause_of
     yield ListOffsetArray, "_mergemany", merging.listoffsetarray_mergemany
     yield ak._broadcasting, "broadcast_and_apply", broadcasting.broadcast_and_apply
-    avoiding_carry = broadcasting.broadcast_to_offsets_avoiding_carry
+    avoiding_carry = packing.broadcast_to_offsets_avoiding_carry
     yield ak._broadcasting, avoiding_carry.__name__, avoiding_carry
     yield awkward.operations.ak_where, "_impl3", choosing.where
     for operation, replace in (

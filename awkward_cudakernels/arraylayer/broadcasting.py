@@ -1,4 +1,4 @@
-"""Broadcasts: what is repeated for lists is not written if a function can do without; few offsets are compared."""
+"""Broadcasts: what is repeated for lists is not written if a function can do without."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from primitives import segment_ids
 
 from . import choosing, elementwise
 from .arrays import CudaArrays
-from .device import Method, filled_with, is_on_device, is_plain, room_for, span_of
+from .device import Method, filled_with, is_on_device, is_plain, room_for
 from .elementwise import Repeated
 
 _unwritten: ContextVar[bool] = ContextVar("_unwritten", default=False)
@@ -88,16 +88,3 @@ def regulararray_broadcast_tooffsets64(original: Method) -> Method:
         return ListOffsetArray(offsets, filled_with(content, out), parameters=self._parameters)
 
     return _broadcast_tooffsets64
-
-
-def broadcast_to_offsets_avoiding_carry(original: Method) -> Method:
-    """`broadcast_to_offsets_avoiding_carry`: lists that start later are not compared with their own offsets."""
-
-    def broadcast_to_offsets_avoiding_carry(list_content: Any, offsets: Any) -> Any:
-        compacted = getattr(offsets, "_compacted", None)
-        if compacted is None or type(list_content) is not ListOffsetArray or compacted() is not list_content._offsets:
-            return original(list_content, offsets)
-        first, n = span_of(list_content)
-        return list_content._content[first:][:n]
-
-    return broadcast_to_offsets_avoiding_carry

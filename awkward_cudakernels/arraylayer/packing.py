@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextvars import ContextVar
 from typing import Any
 from weakref import ref
 
@@ -17,6 +18,14 @@ from .arrays import CudaArrays
 from .carries import list_value
 from .device import Method, filled_with, is_index64, is_on_device, is_plain, room_for, span_of
 from .merging import offsets_to, shifted_offset
+
+_compacted: ContextVar[tuple[Any, Any] | None] = ContextVar("_compacted", default=None)
+"""References to the offsets that `ListOffsetArray._compact_offsets64` has made last, and to those they were made of:
+a broadcast asks for them, and then compares them with its lists'."""
+
+
+def _nothing() -> None:
+    """As a reference to what is gone."""
 
 
 @op
@@ -90,11 +99,8 @@ def _shifted(offsets: Any, shift: int, first: int, last: int, nplike: Any) -> An
 
 
 def _from_zero(lists: Any) -> Any:
-    """Offsets of the same lists, from 0 on, which know those that they were made of."""
     first, n = span_of(lists)
-    offsets = _shifted(lists._offsets._data, -first, 0, n, lists._backend.nplike)
-    offsets._compacted = ref(lists._offsets)
-    return offsets
+    return _shifted(lists._offsets._data, -first, 0, n, lists._backend.nplike)
 
 
 def listoffsetarray_to_listoffsetarray64(original: Method) -> Method:
@@ -118,6 +124,7 @@ def listoffsetarray_compact_offsets64(original: Method) -> Method:
 
     def _compact_offsets64(self: Any, start_at_zero: bool) -> Any:
         offsets = self._offsets
+        _compacted.set(None)
         if (
             not start_at_zero
             or type(self._backend.nplike) is not CudaArrays
@@ -125,9 +132,24 @@ def listoffsetarray_compact_offsets64(original: Method) -> Method:
             or offsets[0] == 0
         ):
             return original(self, start_at_zero)
-        return _from_zero(self)
+        compact = _from_zero(self)
+        _compacted.set((ref(compact), ref(offsets)))
+        return compact
 
     return _compact_offsets64
+
+
+def broadcast_to_offsets_avoiding_carry(original: Method) -> Method:
+    """`broadcast_to_offsets_avoiding_carry`: lists are not compared with offsets that were just made of their own."""
+
+    def broadcast_to_offsets_avoiding_carry(list_content: Any, offsets: Any) -> Any:
+        compact, origin = _compacted.get(None) or (_nothing, _nothing)
+        if type(list_content) is ListOffsetArray and origin() is list_content._offsets and compact() is offsets:
+            first, n = span_of(list_content)
+            return list_content._content[first:][:n]
+        return original(list_content, offsets)
+
+    return broadcast_to_offsets_avoiding_carry
 
 
 def regulararray_compact_offsets64(original: Method) -> Method:

@@ -163,10 +163,15 @@ def _of_every_list(lists: Any, item: Any) -> Any:
     return filled_with(content, values)
 
 
+def _bounded(x: int) -> int:
+    """A number of a slice, with which an op can count: no list is as long as 2**62."""
+    return max(-(2**62), min(x, 2**62))
+
+
 def _slice_of_every_list(lists: Any, starts: Any, stops: Any, item: slice) -> Any:
     nplike, content, n = lists._backend.nplike, lists._content, lists.length
-    start, stop = (kSliceNone if x is None else x for x in (item.start, item.stop))
-    step = 1 if item.step is None else item.step
+    start, stop = (kSliceNone if x is None else _bounded(x) for x in (item.start, item.stop))
+    step = 1 if item.step is None else _bounded(item.step)
     if step == 1 and start == kSliceNone:
         start = 0
     offsets = nplike.empty(n + 1, dtype=starts.dtype)

@@ -94,9 +94,7 @@ class ExclusiveClock:
         """One run and the wait after it: what each layer took."""
         self.restart()
         result = function()
-        self.enter("end")
-        wait()
-        self.leave()
+        self.timed("end", wait)()
         del result  # outside the measured time
         return self.spent
 

@@ -489,6 +489,7 @@ OF_NUMBERS = [
     [
         0, 1, -1, -2, 3, slice(None, 2), slice(1, None), slice(None, None, -1), slice(-2, None), slice(1, 1),
         slice(None, -1), slice(5, 1, -2), slice(None, None, 3), slice(9, None), np.int64(1), slice(None),
+        slice(None, 2**63 - 2), slice(2**63 - 2, None, -1), slice(-(2**63), None), slice(None, None, 2**62),
     ],
     ids=str,
 )  # fmt: skip

@@ -52,6 +52,20 @@ def test_functions_that_are_left_to_cupy(name, char):
     both_ways(getattr(np, name), content(numbers(char, 7)[3:]), lists(content(numbers(char, 13)[3:]), OFFSETS))
 
 
+@pytest.mark.parametrize("write", ["origin", "compact", "memory"])
+def test_offsets_that_are_written_later_are_compared(cupy, write):
+    """Lists that start later are broadcast with offsets made of theirs, which need not be compared then, but later."""
+    layout = lists(content(np.arange(6)), [1, 3, 3, 5])
+    origin = ak.to_backend(ak.Array(layout), "cuda").layout
+    compact = (ak.Array(origin) + 0).layout  # with the offsets that were made
+    assert (ak.Array(compact) + ak.Array(origin)).to_list() == [[2, 4], [], [6, 8]]
+    target = origin if write == "origin" else compact
+    where = target.offsets.data if write == "memory" else target.offsets
+    where[1] = 2 if write == "origin" else 1
+    with pytest.raises(ValueError, match="cannot broadcast nested list"):
+        ak.Array(compact) + ak.Array(origin)
+
+
 def test_functions_of_two_results():
     both_ways(np.divmod, content([3, 1, 2, 4]), lists(content(np.arange(10)), OFFSETS))
 
