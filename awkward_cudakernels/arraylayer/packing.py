@@ -10,10 +10,10 @@ import numpy as np
 from awkward.contents import ListOffsetArray
 
 import errorflag
-from primitives import op, scan, segmented_transform, transform
+from primitives import op, reduce, scan, segmented_transform, transform
 
 from .._ends import remember_ends
-from ..kernels.listarray import any_length, bad_list, list_element
+from ..kernels.listarray import list_element
 from .arrays import CudaArrays
 from .carries import list_value
 from .device import Method, filled_with, is_index64, is_on_device, is_plain, room_for, span_of
@@ -29,23 +29,35 @@ def _nothing() -> None:
 
 
 @op
-def store_and_look(i, before, after, offsets, seen, starts, stops, lists, contentlength):
-    """Offsets; and what the host must know: how many elements there are, where the first list starts,
-    whether any list does not start where the one before it stops, and whether any is wrong."""
+def number_of_elements(i, count, starts, stops):
+    count[0] = stops[i] - starts[i]
+
+
+@op
+def store_offset_and_ends(i, before, after, offsets, seen, starts, lists):
     if i == 0:
         offsets[0] = 0
         seen[1] = starts[0]
     offsets[i + 1] = after
     if i == lists - 1:
         seen[0] = after
-    elif starts[i + 1] != stops[i]:
-        seen[2] = 1
-    if bad_list(starts[i], stops[i], contentlength) > 0:
-        seen[3] = 1
+
+
+FOLLOWS, APART, WRONG = 0, 1, 2
+"""Of a list: it ends where the next one starts, it does not, or it is none of its content."""
+
+
+@op
+def how_it_lies(i, value, starts, stops, lists, contentlength):
+    # Without a branch, so that a thread's loads of many lists are under way together.
+    start, stop, following = starts[i], stops[i], starts[min(i + 1, lists - 1)]
+    apart = i + 1 < lists and following != stop
+    wrong = stop < start or (stop != start and stop > contentlength)
+    value[0] = WRONG if wrong else APART if apart else FOLLOWS
 
 
 def listarray_to_listoffsetarray64(original: Method) -> Method:
-    """`ListArray.to_ListOffsetArray64`: two launches and a wait, for how many elements there are and what awkward
+    """`ListArray.to_ListOffsetArray64`: three launches and a wait, for how many elements there are and what awkward
     compares first, whether lists follow one another: if they do, nothing is copied.
 
     What awkward says of lists that are wrong depends on that, too: these are left to it.
@@ -61,14 +73,14 @@ def listarray_to_listoffsetarray64(original: Method) -> Method:
         ):
             return original(self, start_at_zero)
         offsets = nplike.empty(lists + 1, dtype=np.int64)
-        seen = nplike.zeros(4, dtype=np.int64)
-        look = (store_and_look, offsets, seen, starts, stops, lists, self._content.length)
-        scan(lists, (any_length, starts, stops, lists), look)
-        n, first, has_gaps, has_wrong = errorflag.read(seen)[0].tolist()
-        if has_wrong:
+        seen = nplike.empty(3, dtype=np.int64)  # how many elements, where the first list starts, how the worst one lies
+        scan(lists, (number_of_elements, starts, stops), (store_offset_and_ends, offsets, seen, starts, lists))
+        reduce(lists, (how_it_lies, starts, stops, lists, self._content.length), seen[2:], combine="maximum")
+        n, first, worst = errorflag.read(seen)[0].tolist()
+        if worst == WRONG:
             return original(self, start_at_zero)
         nextoffsets = offsets_to(offsets, 0, n, nplike)
-        if has_gaps or stops.shape[0] != lists:
+        if worst == APART or stops.shape[0] != lists:
             content = _copied(self._content, starts, offsets, n)
         elif first == 0:
             content = self._content

@@ -162,7 +162,7 @@ def test_an_earlier_error_is_the_one_that_is_raised():
 
 
 def test_what_packing_launches(cupy):
-    copied, kept = ["scan", "segmented_transform"], ["scan"]
+    copied, kept = ["scan", "reduce", "segmented_transform"], ["scan", "reduce"]
     for dtype in (np.int32, np.uint32, np.int64):
         apart, joined, later = (
             lists(NUMBERS, starts=starts, stops=stops, dtype=dtype)
