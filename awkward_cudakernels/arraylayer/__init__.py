@@ -62,6 +62,7 @@ from . import (
     shortcuts,
     slices,
     surfacing,
+    ufuncs,
 )
 from .arrays import CudaArrays
 
@@ -113,6 +114,7 @@ def _replacements() -> Iterator[tuple[Any, str, Callable[[Any], Any]]]:
     yield ErrorContext, "decorate_exception", surfacing.cause_of
     yield ListOffsetArray, "_mergemany", merging.listoffsetarray_mergemany
     yield ak._broadcasting, "broadcast_and_apply", broadcasting.broadcast_and_apply
+    yield ak._connect.numpy, "array_ufunc", ufuncs.array_ufunc
     avoiding_carry = packing.broadcast_to_offsets_avoiding_carry
     yield ak._broadcasting, avoiding_carry.__name__, avoiding_carry
     yield awkward.operations.ak_where, "_impl3", choosing.where
