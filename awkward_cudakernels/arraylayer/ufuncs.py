@@ -7,7 +7,7 @@ from typing import Any
 import awkward as ak
 import numpy as np
 from awkward._behavior import find_custom_cast
-from awkward.contents import ListOffsetArray, NumpyArray
+from awkward.contents import Content, IndexedArray, ListOffsetArray, NumpyArray
 
 from .arrays import CudaArrays
 from .device import Method, context_of, has_named_axis, is_plain, is_within, span_of
@@ -41,21 +41,25 @@ def array_ufunc(original: Method) -> Method:
 
 
 def _has_numbers(array: Any) -> bool:
-    """Whether it is one dimension of numbers on the device, or lists of these, without names and parameters."""
+    """Whether it is one dimension of numbers on the device, also by an index, or lists of these, without names and
+    parameters."""
     layout = array._layout
     if type(layout._backend.nplike) is not CudaArrays or layout._parameters or has_named_axis(array):
         return False
     if type(layout) is ListOffsetArray:
         content = layout._content
         return is_plain(content) and not content._parameters and is_within(layout)
+    if type(layout) is IndexedArray:
+        return is_plain(layout._content) and not layout._content._parameters
     return is_plain(layout)
 
 
 def _of_numbers(ufunc: Any, inputs: list[Any]) -> Any:
     """The layout of the result; None if lengths differ, and awkward may broadcast them or say so."""
-    layouts = [x for x in inputs if isinstance(x, (ListOffsetArray, NumpyArray))]
+    layouts = [x for x in inputs if isinstance(x, Content)]
     if any(layout.length != layouts[0].length for layout in layouts):
         return None
+    inputs = [x.project() if type(x) is IndexedArray else x for x in inputs]
     backend = layouts[0]._backend
     nplike = backend.nplike
     lists = next((layout for layout in layouts if type(layout) is ListOffsetArray), None)

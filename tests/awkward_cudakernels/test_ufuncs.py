@@ -86,6 +86,17 @@ def test_numbers_alone():
     goes_round(np.isnan, content(numbers("f")))
 
 
+def test_numbers_by_an_index():
+    """As of the first elements of lists of records, which are carried later."""
+    chosen = ak.contents.IndexedArray(ak.index.Index64([4, 0, 9, 4]), FLOATS)
+    goes_round(operator.mul, chosen, chosen, number=None)
+    goes_round(operator.sub, chosen, jagged(), number=None)
+    goes_round(lambda a: a > 2, chosen, number=None)
+    shared = ak.contents.RecordArray([FLOATS, content(numbers("l"))], ["x", "y"])
+    goes_round(lambda a: a[ak.num(a) > 0][:, 0].x * 2, jagged(shared), number=None)
+    does_not(lambda a: a == 2, ak.contents.IndexedArray(ak.index.Index64([1, 0]), FLOATS, parameters={"unit": "m"}))
+
+
 def test_lists_and_a_number_for_each():
     weights = content(np.arange(4.0))
     goes_round(operator.mul, weights, jagged())
