@@ -2,6 +2,7 @@
 
 import pickle
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -41,6 +42,34 @@ def test_word_layout():
         channel.word[0] = base | (5 << 8) | 1
         channel.settle(2)
     assert (caught.value.kernel, caught.value.message, caught.value.index) == ("f", "b", 5)
+
+
+def test_of_threads_that_wait_at_once_one_raises():
+    class Slow(Channel):
+        """Others come to the lock between the look at the word and its reset."""
+
+        def _look(self):
+            word = super()._look()
+            time.sleep(0.05)
+            return word
+
+    channel = Slow()
+    base = channel.open(errorflag.Call("f"), ("a",), 10)
+    channel.word[0] = base | (5 << 8)
+    raised = []
+
+    def wait():
+        try:
+            channel.synchronize()
+        except Exception as error:
+            raised.append(error)
+
+    threads = [threading.Thread(target=wait) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [type(error) for error in raised] == [DeviceValueError]
 
 
 def test_the_third_of_five_calls_is_reported_and_the_others_leave_their_outputs():
