@@ -49,7 +49,7 @@ def concatenate(original: Method) -> Method:
             and len(arrays) == 2
             and type(axis) is int
             and axis in (1, -1)
-            and all(isinstance(array, ak.Array) and _has_lists_of_numbers(array) for array in arrays)
+            and all(isinstance(array, ak.Array) and has_lists_of_numbers(array) for array in arrays)
         ):
             left, right = (array.layout for array in arrays)
             if left.length == right.length and can_be_one(left._content, right._content, mergebool):
@@ -60,7 +60,8 @@ def concatenate(original: Method) -> Method:
     return _impl
 
 
-def _has_lists_of_numbers(array: Any) -> bool:
+def has_lists_of_numbers(array: Any) -> bool:
+    """Whether it has lists of numbers, on the device and within their content, without names and parameters."""
     layout = array.layout
     return (
         type(layout) is ListOffsetArray

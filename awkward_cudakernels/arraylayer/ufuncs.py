@@ -10,8 +10,9 @@ from awkward._behavior import find_custom_cast
 from awkward.contents import Content, IndexedArray, ListOffsetArray, NumpyArray
 
 from .arrays import CudaArrays
-from .device import Method, context_of, has_named_axis, is_plain, is_within, span_of
+from .device import Method, context_of, has_named_axis, is_plain, span_of
 from .elementwise import Repeated
+from .merging import has_lists_of_numbers
 
 _NUMBERS = (int, float, complex, np.number, np.bool_)
 
@@ -44,11 +45,10 @@ def _has_numbers(array: Any) -> bool:
     """Whether it is one dimension of numbers on the device, also by an index, or lists of these, without names and
     parameters."""
     layout = array._layout
+    if type(layout) is ListOffsetArray:
+        return has_lists_of_numbers(array) and not layout._content._parameters
     if type(layout._backend.nplike) is not CudaArrays or layout._parameters or has_named_axis(array):
         return False
-    if type(layout) is ListOffsetArray:
-        content = layout._content
-        return is_plain(content) and not content._parameters and is_within(layout)
     if type(layout) is IndexedArray:
         return is_plain(layout._content) and not layout._content._parameters
     return is_plain(layout)
@@ -59,27 +59,25 @@ def _of_numbers(ufunc: Any, inputs: list[Any]) -> Any:
     layouts = [x for x in inputs if isinstance(x, Content)]
     if any(layout.length != layouts[0].length for layout in layouts):
         return None
-    inputs = [x.project() if type(x) is IndexedArray else x for x in inputs]
     backend = layouts[0]._backend
     nplike = backend.nplike
-    lists = next((layout for layout in layouts if type(layout) is ListOffsetArray), None)
-    if lists is None:
-        numbers = [getattr(x, "_data", x) for x in inputs]
-        return NumpyArray(nplike.apply_ufunc(ufunc, "__call__", numbers), backend=backend)
-    offsets = lists._compact_offsets64(True)
-    total = int(offsets[-1])
+    lists = [layout for layout in layouts if type(layout) is ListOffsetArray]
+    offsets: Any = lists[0]._compact_offsets64(True) if lists else None
+    if not all(_are_same(other._offsets, offsets, nplike) for other in lists if other is not lists[0]):
+        return None
+    total = int(offsets[-1]) if lists else 0
     numbers = []
     for x in inputs:
-        if type(x) is NumpyArray:
-            x = Repeated(x._data, offsets.data, total).unwritten(nplike)
-        elif type(x) is ListOffsetArray:
-            if x is not lists and not _are_same(x._offsets, offsets, nplike):
-                return None
+        if type(x) is ListOffsetArray:
             first, _ = span_of(x)
             x = x._content._data[first : first + total]
+        elif isinstance(x, Content):
+            x = (x.project() if type(x) is IndexedArray else x)._data
+            if lists:
+                x = Repeated(x, offsets.data, total).unwritten(nplike)
         numbers.append(x)
     content = NumpyArray(nplike.apply_ufunc(ufunc, "__call__", numbers), backend=backend)
-    return ListOffsetArray(offsets, content)
+    return ListOffsetArray(offsets, content) if lists else content
 
 
 def _are_same(one: Any, other: Any, nplike: Any) -> bool:

@@ -112,6 +112,7 @@ def test_lists_of_the_same_lengths():
     goes_round(operator.sub, jagged(), jagged(content(np.arange(12))), number=None)  # of which some are in no list
     goes_round(operator.sub, jagged(offsets=LATER), jagged(content(np.arange(8)), [0, 1, 1, 5, 7]), number=None)
     does_not(operator.sub, jagged(content(np.arange(8)), [0, 1, 1, 5, 7]), jagged(offsets=LATER))
+    goes_round(lambda a: a * a, jagged(offsets=LATER), number=2)  # offsets from 0 on, then the products
 
 
 def test_functions_of_three_arguments():
