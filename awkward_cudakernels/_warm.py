@@ -214,7 +214,7 @@ def _array_layer() -> Iterator[Build]:
             scan(n, count, (arrays.store_repeat_offset, out), total=out)
             scan(n, count, (grouping.store_offset_of_group, out))
             transform(merging.shifted_offset, n, out, x, 0)
-            scan(n, (packing.number_of_elements, x, x), (packing.store_offset_and_ends, out, out, x, n))
+            scan(n, (packing.range_length, x, x), (packing.store_offset_and_ends, out, out, x, n))
             reduce(n, (packing.how_it_lies, x, x, n, n), out, combine="maximum")
             transform(missing.start_or_none, n, out, x, x)
             transform(carries.list_at, n, x, x, x, out, n)

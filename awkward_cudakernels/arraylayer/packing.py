@@ -14,6 +14,7 @@ from primitives import op, reduce, scan, segmented_transform, transform
 
 from .._ends import remember_ends
 from ..kernels.listarray import list_element
+from ..kernels.numpyarray import range_length
 from .arrays import CudaArrays
 from .carries import list_value
 from .device import Method, filled_with, is_index64, is_on_device, is_plain, room_for, span_of
@@ -26,11 +27,6 @@ a broadcast asks for them, and then compares them with its lists'."""
 
 def _nothing() -> None:
     """As a reference to what is gone."""
-
-
-@op
-def number_of_elements(i, count, starts, stops):
-    count[0] = stops[i] - starts[i]
 
 
 @op
@@ -74,7 +70,7 @@ def listarray_to_listoffsetarray64(original: Method) -> Method:
             return original(self, start_at_zero)
         offsets = nplike.empty(lists + 1, dtype=np.int64)
         seen = nplike.empty(3, dtype=np.int64)  # how many elements, where the first list starts, how the worst one lies
-        scan(lists, (number_of_elements, starts, stops), (store_offset_and_ends, offsets, seen, starts, lists))
+        scan(lists, (range_length, starts, stops), (store_offset_and_ends, offsets, seen, starts, lists))
         reduce(lists, (how_it_lies, starts, stops, lists, self._content.length), seen[2:], combine="maximum")
         n, first, worst = errorflag.read(seen)[0].tolist()
         if worst == WRONG:
