@@ -236,7 +236,7 @@ class DeviceChannel(Channel):
             del self.open
 
     def _reset(self) -> None:
-        self._told[0] = 0  # before the word: no kernel can set it in between
+        self._told[0] = 0  # before the word: but for a graph's replay (`_look`), no kernel can set it in between
         self._runtime.memsetAsync(self.word_pointer, 0xFF, 8, self.stream)
         if self._failed:
             self._failed = False

@@ -70,7 +70,7 @@ struct Status {
 #define EMIT_FLAG(k)                                                                        \
   {                                                                                         \
     const uint2 seen = words[round * ITEMS + (k)];                                          \
-    const T before = of_warp + (int)(seen.y + __popc(seen.x & ((1u << lane) - 1)));           \
+    const T before = of_warp + (int)(seen.y + __popc(seen.x & ((1u << lane) - 1)));         \
     report(word, base, op1(from + (k) * 32, before, before + (seen.x >> lane & 1) PASS1));  \
   }
 #define EMIT(k)                                                                             \
