@@ -177,7 +177,7 @@ class Worker:
         self.ready.set()
         self.go.wait()
         self.go.clear()
-        if process.poll() is None and process.stdin is not None:
+        if not self._stopped and process.poll() is None and process.stdin is not None:
             try:
                 process.stdin.write("go\n")
                 process.stdin.flush()
