@@ -25,6 +25,7 @@ from primitives import (
     _radix,
     inclusive_scan,
     offsets_from,
+    ranked_bits,
     reduce,
     run_boundaries,
     scalar_of,
@@ -187,14 +188,13 @@ def _sorting(others: Iterable[Build]) -> Iterator[Build]:
 
 def _array_layer() -> Iterator[Build]:
     """What `arraylayer` launches, for the types of awkward's indexes, masks and numbers."""
-    out, mask, ranks, n = _array("l"), _array("?"), _array("i"), ELEMENTS
+    out, mask, n = _array("l"), _array("?"), ELEMENTS
     with record() as recorded:
         for validity in ((options.is_valid, _array("b"), 1), (options.is_some, out)):
             _reductions_of_options(validity)
         for by in "?bl":
-            kept = _array(by), 1
-            scan(n, (keeping.is_kept, *kept), (keeping.store_rank, ranks), total=out, dtype="flag")
-        transform(keeping.kept_position, n, out, ranks, mask, 1)
+            ranked_bits((keeping.is_kept, _array(by), 1), n, out, total=out)
+        transform(keeping.kept_position, n, out, out)
         for kind in "?bBhHiIlLfd":
             select((arrays.is_nonzero, _array(kind)), n, out, total=out)
         for kind in "?bBhHiIlL":
@@ -219,11 +219,10 @@ def _array_layer() -> Iterator[Build]:
             transform(missing.start_or_none, n, out, x, x)
             transform(carries.list_at, n, x, x, x, out, n)
             transform(arrays.take, n, out, out, x, n)
-            for by in "?bl":
-                transform(keeping.offset_of_kept, n, out, x, out, n, ranks, _array(by), 1)
-            segmented_transform(out, n, keeping.kept_in_list, out, ranks, mask, 1, x, x, n)
+            transform(keeping.offset_of_kept, n, out, x, out, n, out)
+            segmented_transform(out, n, keeping.kept_in_list, out, out, x, x, n)
             segmented_transform(out, n, slices.jagged_element, out, n, out, out, out, n, x, x, n)
-            segmented_transform(x, n, keeping.kept_local, out, ranks, mask, 1)
+            segmented_transform(x, n, keeping.kept_local, out, out)
             offsets_from((combining.number_of_pairs_within, x, x, 0), n - 1, out)
             segmented_transform(out, n, combining.write_pair, out, out, 0, x, x)
             offsets_from((combining.number_of_pairs, x, x), n - 1, out)
@@ -244,7 +243,7 @@ def _array_layer() -> Iterator[Build]:
             x = _array(kind)
             segmented_transform(out, n, elementwise.repeat_element, x, x)
             segmented_transform(out, n, merging.value_of_either, x, out, out, 0, 0, x, n, x, n)
-            for index in (out, ranks):
+            for index in (out, _array("i")):
                 transform(missing.single_value, n, x, out, index, x, n)
             for other in [kind] if kind in "FD" else sorted({kind, "l", "d"}):  # a number of the user's
                 y = _array(other)
@@ -260,9 +259,8 @@ def _array_layer() -> Iterator[Build]:
             for index in "il" if kind in "bBiIl" else "l":
                 transform(arrays.take, n, x, x, _array(index), n)
             transform(arrays.take_row, n, x, x, out, n, 1)
-            for by in "?b":
-                transform(keeping.kept_value, n, x, ranks, _array(by), 1, x)
-            transform(keeping.kept_indexed_value, n, x, ranks, out, 2, x, n)
+            transform(keeping.kept_value, n, x, out, x)
+            transform(keeping.kept_indexed_value, n, x, out, out, x, n)
             segmented_transform(out, n, slices.indexed_value, x, out, out, out, x, n)
         for kind in reducing.REDUCED:
             x, none = _array(kind), _array("b")

@@ -8,15 +8,18 @@ from errorflag import DeviceValueError, synchronize
 
 from ._cache import cache_info
 from ._compilers import CompilerError
-from ._intrinsics import float_bits, load_int64, store_int64
+from ._intrinsics import float_bits, load_int64, popcount, store_int64
 from ._op import DeviceFunction, Op, OpError, device_function, op
 from ._reduce import reduce
 from ._run import scalar_of, scratch
 from ._scan import (
+    bit_at,
     exclusive_scan,
     inclusive_scan,
     lower_bound,
     offsets_from,
+    rank_at,
+    ranked_bits,
     run_boundaries,
     scan,
     searchsorted,
@@ -33,6 +36,7 @@ __all__ = [
     "DeviceValueError",
     "Op",
     "OpError",
+    "bit_at",
     "cache_info",
     "device_function",
     "exclusive_scan",
@@ -43,6 +47,9 @@ __all__ = [
     "offsets_from",
     "op",
     "order_of",
+    "popcount",
+    "rank_at",
+    "ranked_bits",
     "reduce",
     "run_boundaries",
     "scalar_of",

@@ -68,3 +68,15 @@ def float_bits(value: float) -> int:
         '0x3ff0000000000000'
     """
     return int(np.float64(value).view(np.int64))
+
+
+@Intrinsic
+def popcount(value: int) -> int:
+    """How many bits of an int64 are set.
+
+    Example:
+        >>> from primitives import popcount
+        >>> popcount(0b10110)
+        3
+    """
+    return (int(value) & 0xFFFF_FFFF_FFFF_FFFF).bit_count()

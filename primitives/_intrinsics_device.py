@@ -46,6 +46,11 @@ def float_bits(typing: Any, value: Any) -> Any:
     return types.int64(value), generate
 
 
+@intrinsic
+def popcount(typing: Any, value: Any) -> Any:
+    return types.int64(types.int64), lambda context, builder, signature, args: builder.ctpop(args[0])
+
+
 def _division(operation: Any, short: str) -> Any:
     """Python's division of numbers; of two int64 that are below 2**31 and not negative, in 32 bits."""
 

@@ -81,6 +81,11 @@ def float_bits(typing: Any, value: Any) -> Any:
     return types.int64(value), generate
 
 
+@intrinsic
+def popcount(typing: Any, value: Any) -> Any:
+    return types.int64(types.int64), lambda context, builder, signature, args: builder.ctpop(args[0])
+
+
 @host_op
 def floor_divide(a: Any, b: Any) -> Any:
     return a // b

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ._check import INTEGERS, array_argument, length_argument
+from ._intrinsics import popcount
 from ._op import Op, device_function, op
 from ._run import run
 from ._template import SHARING_BLOCKS, Slot, Template
@@ -36,12 +37,24 @@ _SCAN = Template(
     "scan",
     slots=(VALUE, Slot(("int64", "T", "T"), 0)),
     parameters=PARAMETERS,
-    host=VALUES
+    host="""
+first = {T}(0)
+bits = {T}(0)
+"""
+    + VALUES
     + """
     if {FLAGS} and value[0] != 0:
         value[0] = 1
     after = {COMBINE}(before, value[0])
-    packed = op1(i, before, after ARGS1)
+    if {BITS}:
+        bits |= value[0] << (i & 15)
+        packed = int64(0)
+        if (i & 15) == 15 or i == n - 1:
+            packed = op1(i >> 4, first, bits ARGS1)
+            first = after
+            bits = {T}(0)
+    else:
+        packed = op1(i, before, after ARGS1)
     if packed != 0:
         word[0] = base | uint64(packed - 1)
         return
@@ -72,11 +85,15 @@ _REDUCTIONS = {
     )
     for key, identity in _IDENTITIES.items()
 }
-_VARIANTS = {key: (*variant, ("PACKED", 0), ("FLAGS", 0)) for key, variant in _REDUCTIONS.items()}
-_COUNTS = (*_REDUCTIONS["add", "int64"], ("PACKED", 1), ("FLAGS", 0))
+_VARIANTS = {
+    key: (*variant, ("PACKED", 0), ("FLAGS", 0), ("BITS", 0)) for key, variant in _REDUCTIONS.items()
+}
+_SUM = _REDUCTIONS["add", "int64"]
+_COUNTS = (*_SUM, ("PACKED", 1), ("FLAGS", 0), ("BITS", 0))
 _VARIANTS["add", "count"] = _COUNTS
-_VARIANTS["add", "flag"] = (*_REDUCTIONS["add", "int64"], ("PACKED", 1), ("FLAGS", 1))
-TOTALS = {"count": "lq", "flag": "lq", "int64": "lq", "uint64": "LQ", "float64": "d"}
+_VARIANTS["add", "flag"] = (*_SUM, ("PACKED", 1), ("FLAGS", 1), ("BITS", 0))
+_VARIANTS["add", "bits"] = (*_SUM, ("PACKED", 1), ("FLAGS", 1), ("BITS", 1))
+TOTALS = {"count": "lq", "flag": "lq", "bits": "lq", "int64": "lq", "uint64": "LQ", "float64": "d"}
 """The dtypes of an array that receives a total, for each type of values."""
 
 
@@ -84,7 +101,7 @@ def variant_of(primitive: str, combine: str, dtype: str) -> tuple[tuple[str, Any
     """The macros of a combination of values of a type."""
     found = (_VARIANTS if primitive == "scan" else _REDUCTIONS).get((combine, dtype))
     if found is None:
-        more = " and, to add, count and flag" if primitive == "scan" else ""
+        more = " and, to add, count, flag and bits" if primitive == "scan" else ""
         raise ValueError(
             f"{primitive} cannot combine with {combine!r} in {dtype!r}: combine must be one of "
             f"{', '.join(_COMBINES)}, dtype one of int64, uint64, float64{more}"
@@ -118,6 +135,8 @@ def scan(
         dtype: the type of the values: ``"int64"``, ``"uint64"``, ``"float64"``; or, to add only and
             faster, ``"count"``, which is int64 with all partial sums within 62 bits, and ``"flag"``,
             which is 1 unless it is 0. By default ``"count"`` for sums, ``"int64"`` for the others.
+            ``"bits"`` are flags, too, of which `emit_op` gets 16 at once: it is called as
+            ``emit_op(i // 16, before, bits, *emit_args)`` for every ``i`` that 16 divides.
 
     Raises:
         TypeError: an argument is neither array nor number, or arrays are in different places.
@@ -154,7 +173,7 @@ def scan(
         total = array_argument("total", total, dtypes=TOTALS[dtype], size=1)
     elif n == 0:
         return
-    if dtype == "flag":
+    if dtype == "flag" or dtype == "bits":
         tiles = (n + _FLAGS - 1) // _FLAGS
         tiles = max(1, min(tiles, SHARING_BLOCKS), (tiles + _ROUNDS - 1) // _ROUNDS)
     else:
@@ -315,6 +334,72 @@ def select(keep: tuple[Any, ...], n: int, out: Any, *, values: Any = None, total
     else:
         values = array_argument("values", values, size=length_argument("n", n))
         scan(n, keep, (_store_selected, out, values), total=total, dtype="flag")
+
+
+@op
+def _store_bits(i, before, bits, words):
+    words[i] = before << 16 | bits
+
+
+def ranked_bits(keep: tuple[Any, ...], n: int, words: Any, *, total: Any = None) -> None:
+    """Which indexes an op keeps, and how many of them are before any index: a bit vector with ranks.
+
+    A word holds 16 bits, and above them how many are set before it. `bit_at` and `rank_at` read it
+    in an op: half a byte for each index, where a prefix sum takes eight.
+
+    Args:
+        keep: ``(keep_op, *args)``; ``keep_op(i, keep, *args)`` sets ``keep[0]``, which is 0, to 1 to keep ``i``.
+        n: number of indexes, at most 2**47.
+        words: int64; receives ``(n + 15) // 16`` words.
+        total: an int64 array of one element, which receives the number of those kept.
+
+    One launch; never synchronizes.
+
+    Example:
+        >>> import numpy as np
+        >>> from primitives import bit_at, op, rank_at, ranked_bits, transform
+        >>> @op
+        ... def is_large(i, keep, x, limit):
+        ...     keep[0] = x[i] > limit
+        >>> @op
+        ... def move(i, out, words, x):
+        ...     if bit_at(words, i):
+        ...         out[rank_at(words, i)] = x[i]
+        >>> x = np.array([5.0, 1.0, 7.0, 2.0])
+        >>> words, total = np.empty(1, np.int64), np.empty(1, np.int64)
+        >>> ranked_bits((is_large, x, 4), 4, words, total=total)
+        >>> out = np.empty(int(total[0]))
+        >>> transform(move, 4, out, words, x)
+        >>> out
+        array([5., 7.])
+    """
+    words = array_argument("words", words, dtypes="lq", size=(length_argument("n", n) + 15) // 16)
+    scan(n, keep, (_store_bits, words), total=total, dtype="bits")
+
+
+@device_function
+def bit_at(words, i):
+    """Whether `ranked_bits` has kept index ``i``: 1 or 0.
+
+    Example:
+        >>> from primitives import bit_at
+        >>> bit_at([0b1010], 3)
+        1
+    """
+    return words[i >> 4] >> (i & 15) & 1
+
+
+@device_function
+def rank_at(words, i):
+    """How many indexes before ``i`` `ranked_bits` has kept.
+
+    Example:
+        >>> from primitives import rank_at
+        >>> rank_at([0b1010], 3)
+        1
+    """
+    word = words[i >> 4]
+    return (word >> 16) + popcount(word & ((1 << (i & 15)) - 1))
 
 
 @op

@@ -14,7 +14,7 @@ from primitives import op, run_boundaries, scan, segmented_transform, transform
 from .._registry import call_as
 from .arrays import repeat_count, to_scalar
 from .device import Method, context_of, has_named_axis, is_plain
-from .keeping import NONZERO, kept_position, ranks_and_offsets
+from .keeping import NONZERO, bits_and_offsets, kept_position
 from .slices import fits
 
 
@@ -123,10 +123,10 @@ def _runs_of_lists(offsets: Index64, x: Any, backend: Any) -> ListOffsetArray:
     nplike, n = backend.nplike, int(offsets[-1])
     starting = nplike.empty(n, dtype=np.bool_)
     segmented_transform(offsets.data, n, starts_run, starting, x)
-    ranks, nextoffsets = ranks_and_offsets(starting, NONZERO, offsets)
+    bits, nextoffsets = bits_and_offsets(starting, NONZERO, offsets)
     runs = int(nextoffsets[-1])
     starts = nplike.empty(runs, dtype=np.int64)
-    transform(kept_position, n, starts, ranks, starting, NONZERO)
+    transform(kept_position, n, starts, bits)
     return ListOffsetArray(nextoffsets, _lengths(starts, runs, n, backend))
 
 

@@ -38,9 +38,9 @@ from .keeping import (
     NONZERO,
     NOT_NEGATIVE,
     ZERO,
+    bits_and_offsets,
     kept_indexed_value,
     kept_value,
-    ranks_and_offsets,
 )
 from .slices import fits
 
@@ -143,14 +143,14 @@ def listoffsetarray_drop_none(original: Method) -> Method:
         content, n = option._content, int(offsets[-1])
         by, of_bytes = validity[1], type(option) is ByteMaskedArray
         rule = (NONZERO if option._valid_when else ZERO) if of_bytes else NOT_NEGATIVE
-        ranks, nextoffsets = ranks_and_offsets(by, rule, offsets)
+        bits, nextoffsets = bits_and_offsets(by, rule, offsets)
         out = room_for(content, int(nextoffsets[-1]))
         if of_bytes:
-            transform(kept_value, n, out, ranks, by, rule, content._data)
+            transform(kept_value, n, out, bits, content._data)
         else:
             call_as(
                 "awkward_IndexedArray_getitem_nextcarry_outindex", transform,
-                kept_indexed_value, n, out, ranks, by, rule, content._data, content.length,
+                kept_indexed_value, n, out, bits, by, content._data, content.length,
             )  # fmt: skip
         return ListOffsetArray(nextoffsets, filled_with(content, out))
 

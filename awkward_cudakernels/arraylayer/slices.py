@@ -42,11 +42,11 @@ from .device import (
 )
 from .keeping import (
     NONZERO,
+    bits_and_offsets,
     kept_in_list,
     kept_local,
     kept_position,
     kept_value,
-    ranks_and_offsets,
 )
 
 
@@ -232,22 +232,22 @@ def _masked(lists: Any, starts: Any, stops: Any, offsets: Any, mask: Any) -> Any
     that is kept goes to its place. One wait, for their number.
     """
     nplike, content, n = lists._backend.nplike, lists._content, int(offsets[-1])
-    ranks, nextoffsets = ranks_and_offsets(mask, NONZERO, offsets)
+    bits, nextoffsets = bits_and_offsets(mask, NONZERO, offsets)
     kept = int(nextoffsets[-1])
     whole = starts.data.ptr == offsets.data.data.ptr and type(lists) is ListOffsetArray
     whole = whole and starts.dtype == offsets.dtype and content.length >= n
     if whole and is_plain(content):
         values = room_for(content, kept)
-        transform(kept_value, n, values, ranks, mask, NONZERO, content._data)
+        transform(kept_value, n, values, bits, content._data)
         content = filled_with(content, values)
     else:
         carry = nplike.empty(kept, dtype=np.int64)
         if whole:
-            transform(kept_position, n, carry, ranks, mask, NONZERO)
+            transform(kept_position, n, carry, bits)
         else:
             call_as(
                 _JAGGED, segmented_transform, offsets.data, n,
-                kept_in_list, carry, ranks, mask, NONZERO, starts, stops, content.length,
+                kept_in_list, carry, bits, starts, stops, content.length,
             )  # fmt: skip
         content = content._carry(Index64(carry, nplike=nplike), True)
     return ListOffsetArray(nextoffsets, content)
@@ -341,9 +341,9 @@ def normalise_item_bool_to_int(original: Method) -> Method:
         ):
             return original(item, backend)
         mask, offsets = content._data, item._offsets
-        ranks, nextoffsets = ranks_and_offsets(mask, NONZERO, offsets)
+        bits, nextoffsets = bits_and_offsets(mask, NONZERO, offsets)
         local = item._backend.nplike.empty(nextoffsets[-1], dtype=np.int64)
-        segmented_transform(offsets.data, int(offsets[-1]), kept_local, local, ranks, mask, NONZERO)
+        segmented_transform(offsets.data, int(offsets[-1]), kept_local, local, bits)
         return ListOffsetArray(nextoffsets, NumpyArray(local, backend=item._backend))
 
     return _normalise_item_bool_to_int

@@ -1,10 +1,13 @@
 """IndexedArray and IndexedOptionArray, and the kernels on bare option indexes; negative means None."""
 
 from primitives import (
+    bit_at,
     device_function,
     lower_bound,
     offsets_from,
     op,
+    rank_at,
+    ranked_bits,
     reduce,
     scalar_of,
     scan,
@@ -16,7 +19,7 @@ from primitives import (
 )
 
 from .._registry import kernel
-from .listarray import rank_dtype, store_before
+from .listarray import rank_dtype
 
 
 @op
@@ -231,22 +234,19 @@ def none_in_lists(i, value, index, offsets, outlength):
 
 
 @op
-def store_none_position(segment, position, local, toindex, nones_before, index, offsets, starts):
-    if index[position] < 0:
-        toindex[nones_before[position]] = position - starts[segment]
+def store_none_position(segment, position, local, toindex, nones, starts):
+    if bit_at(nones, position):
+        toindex[rank_at(nones, position)] = position - starts[segment]
 
 
 @kernel("awkward_IndexedArray_index_of_nulls")
 def index_of_nulls(toindex, fromindex, offsets, outlength, starts):
-    """Position of every None, relative to its list's start: two launches, a running count of Nones,
+    """Position of every None, relative to its list's start: two launches, the ranks of Nones,
     then their positions, balanced over elements."""
     n = fromindex.shape[0]
-    nones_before = scratch(fromindex, n, rank_dtype(n))
-    scan(n, (none_in_lists, fromindex, offsets, outlength), (store_before, nones_before), dtype="flag")
-    segmented_transform(
-        offsets, n, store_none_position, toindex, nones_before, fromindex, offsets, starts,
-        segments=outlength,
-    )  # fmt: skip
+    nones = scratch(fromindex, (n + 15) // 16, "int64")
+    ranked_bits((none_in_lists, fromindex, offsets, outlength), n, nones)
+    segmented_transform(offsets, n, store_none_position, toindex, nones, starts, segments=outlength)
 
 
 @op

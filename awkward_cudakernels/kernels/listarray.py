@@ -8,6 +8,8 @@ from primitives import (
     device_function,
     offsets_from,
     op,
+    rank_at,
+    ranked_bits,
     reduce,
     scan,
     scratch,
@@ -410,7 +412,7 @@ def is_valid(j, count, missing, length):
         "jagged slice's offsets extend beyond its content",
     )
 )
-def checked_valid(i, count, slicestarts, slicestops, valid_before, missinglength):
+def checked_valid(i, count, slicestarts, slicestops, valid, missinglength):
     start = slicestarts[i]
     stop = slicestops[i]
     if start != stop:
@@ -418,16 +420,16 @@ def checked_valid(i, count, slicestarts, slicestops, valid_before, missinglength
             return 1
         if stop > missinglength:
             return 2, stop
-        count[0] = valid_before[stop] - valid_before[start]
+        count[0] = rank_at(valid, stop) - rank_at(valid, start)
 
 
 @kernel("awkward_ListArray_getitem_jagged_numvalid")
 def getitem_jagged_numvalid(numvalid, slicestarts, slicestops, length, missing, missinglength):
-    """Number of valid elements in all slices: two launches, a running count of valid elements, then
-    a difference of two of its values for every slice."""
-    valid_before = scratch(missing, missinglength + 1, rank_dtype(missinglength))
-    scan(missinglength + 1, (is_valid, missing, missinglength), (store_before, valid_before), dtype="flag")
-    count = (checked_valid, slicestarts, slicestops, valid_before, missinglength)
+    """Number of valid elements in all slices: two launches, the ranks of valid elements, then
+    a difference of two of them for every slice."""
+    valid = scratch(missing, missinglength // 16 + 1, "int64")
+    ranked_bits((is_valid, missing, missinglength), missinglength + 1, valid)
+    count = (checked_valid, slicestarts, slicestops, valid, missinglength)
     reduce(length, count, numvalid)
 
 

@@ -6,6 +6,8 @@ from primitives import (
     lower_bound,
     op,
     order_of,
+    rank_at,
+    ranked_bits,
     scan,
     scratch,
     segmented_argsort,
@@ -15,7 +17,7 @@ from primitives import (
 )
 
 from .._registry import kernel
-from .listarray import padded_element, padded_length, rank_dtype, store_before
+from .listarray import padded_element, padded_length, store_before
 
 # Offsets
 
@@ -27,25 +29,23 @@ def is_none(j, count, index, length):
 
 
 @op(errors=("offsets[i] > len(content)",))
-def without_nones(i, tooffsets, nones_before, fromoffsets, length_offsets, length_indexes):
+def without_nones(i, tooffsets, nones, fromoffsets, length_offsets, length_indexes):
     if fromoffsets[i] > length_indexes:
         tooffsets[i] = 0
         if i == length_offsets - 1:
             return 1
     else:
-        tooffsets[i] = fromoffsets[i] - nones_before[fromoffsets[i]]
+        tooffsets[i] = fromoffsets[i] - rank_at(nones, fromoffsets[i])
 
 
 @kernel("awkward_ListOffsetArray_drop_none_indexes")
 def drop_none_indexes(tooffsets, noneindexes, fromoffsets, length_offsets, length_indexes):
-    """Offsets of lists whose missing elements are left out: two launches, a running count of those,
-    then the offsets."""
+    """Offsets of lists whose missing elements are left out: two launches, the ranks of those, then
+    the offsets."""
     n = length_indexes
-    nones_before = scratch(tooffsets, n + 1, rank_dtype(n))
-    scan(n + 1, (is_none, noneindexes, n), (store_before, nones_before), dtype="flag")
-    transform(
-        without_nones, length_offsets, tooffsets, nones_before, fromoffsets, length_offsets, n
-    )
+    nones = scratch(tooffsets, n // 16 + 1, "int64")
+    ranked_bits((is_none, noneindexes, n), n + 1, nones)
+    transform(without_nones, length_offsets, tooffsets, nones, fromoffsets, length_offsets, n)
 
 
 @op

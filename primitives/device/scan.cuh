@@ -11,6 +11,7 @@
 //
 // FLAGS: a value that is not 0 is 1. A warp's values at 32 indexes are then the bits of one word, of which a
 // block can keep many: it takes up to ROUNDS times as many indexes, as the grid says.
+// BITS: of flags, op1 receives 16 at once: their number divided by 16, the scan before them, and themselves as bits.
 #define ITEMS (FLAGS ? 16 : 20)
 #define BLOCKS (FLAGS ? 6 : 3)
 #define WARPS 8
@@ -239,6 +240,15 @@ kernel(unsigned long long* word, unsigned long long base, long long n, T* total,
 #if FLAGS
   for (int round = 0; round < rounds; round++) {
     const int64 from = first + round * (32 * ITEMS);
+#if BITS
+    const int64 sixteen = (from - lane) / 16 + lane;
+    if (sixteen * 16 < n) {
+      const uint2 seen = words[round * ITEMS + lane / 2];
+      const unsigned low = seen.x & 0xffff;
+      const T before = of_warp + (int)(seen.y + (lane & 1 ? __popc(low) : 0));
+      report(word, base, op1(sixteen, before, (T)(lane & 1 ? seen.x >> 16 : low) PASS1));
+    }
+#else
     const bool whole = from - lane + 32 * ITEMS <= n;
     if (whole) {
 #pragma unroll
@@ -247,6 +257,7 @@ kernel(unsigned long long* word, unsigned long long base, long long n, T* total,
 #pragma unroll 1
       for (int k = 0; k < ITEMS && from + k * 32 < n; k++) EMIT_FLAG(k)
     }
+#endif
   }
 #else
   T start = combine(of_warp, before);

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import primitives
-from primitives import _compilers, _device, _radix, op
+from primitives import _compilers, _device, _radix, bit_at, op, popcount, rank_at
 from primitives._run import record
 
 pytestmark = pytest.mark.compile
@@ -57,6 +57,11 @@ def start(acc, segment):
 @op
 def add(acc, segment, position, x):
     acc[0] += x[position]
+
+
+@op
+def of_bits(i, out, words):
+    out[i] = bit_at(words, i) + rank_at(words, i) + popcount(i)
 
 
 @op
@@ -126,6 +131,10 @@ CASES = {
     "select": lambda: [
         *[primitives.select((one,), N, array(x)) for x in INTEGERS],
         *[primitives.select((one,), N, array(x), values=array(x)) for x in EVERYTHING],
+    ],
+    "ranked_bits": lambda: [
+        primitives.ranked_bits((one,), N, array("l")),
+        primitives.transform(of_bits, N, array("l"), array("l")),
     ],
     "run_boundaries": lambda: [primitives.run_boundaries(array(x), array("l")) for x in EVERYTHING],
     "searchsorted": lambda: [
@@ -201,9 +210,9 @@ def test_one_dtype(case, arch):
 def test_all_primitives_are_here():
     """By name, and by the templates that they launch."""
     helpers = {
-        "DeviceValueError", "DeviceFunction", "Op", "OpError", "CompilerError", "cache_info",
-        "device_function", "float_bits", "load_int64", "lower_bound", "op", "order_of", "scalar_of",
-        "scratch", "store_int64", "synchronize", "upper_bound",
+        "DeviceValueError", "DeviceFunction", "Op", "OpError", "CompilerError", "bit_at", "cache_info",
+        "device_function", "float_bits", "load_int64", "lower_bound", "op", "order_of", "popcount",
+        "rank_at", "scalar_of", "scratch", "store_int64", "synchronize", "upper_bound",
     }  # fmt: skip
     assert set(primitives.__all__) - helpers <= set(CASES)
     templates = {build.template.name for case in CASES for build in distinct(case)}

@@ -3,15 +3,20 @@ import pytest
 
 from primitives import (
     DeviceValueError,
+    bit_at,
     exclusive_scan,
     inclusive_scan,
     offsets_from,
     op,
+    popcount,
+    rank_at,
+    ranked_bits,
     run_boundaries,
     scan,
     searchsorted,
     select,
     synchronize,
+    transform,
 )
 
 SIZES = [0, 1, 31, 32, 33, 255, 256, 257, 2047, 2048, 2049, 5119, 5120, 5121, 70_000, 1_048_577]
@@ -94,7 +99,81 @@ def test_a_scan_of_so_many_flags_that_blocks_take_several_rounds(xp, to_numpy, n
     assert to_numpy(offsets)[0] == 0
 
 
-@pytest.mark.parametrize(("n", "at"), [*((10_000, at) for at in (0, 4095, 4096, 9999)), (5_000_000, 4_999_999)])
+@op
+def read_bits(i, bits, ranks, words):
+    bits[i] = bit_at(words, i)
+    ranks[i] = rank_at(words, i)
+
+
+@pytest.mark.parametrize("n", [*SIZES, 15, 16, 17, 511, 512, 513, 4096, 4097, 1056 * 4096 + 1])
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.5, 0.99, 1.0])
+def test_ranked_bits(xp, to_numpy, n, share):
+    x = (np.random.default_rng(n).random(n) < share).astype(np.int8)
+    n_words = (n + 15) // 16
+    words, total = xp.full(n_words + 1, -7, np.int64), xp.full(1, -1, np.int64)
+    ranked_bits((counts, xp.asarray(x)), n, words, total=total)
+    assert to_numpy(total).tolist() == [x.sum()]
+    padded = np.zeros(16 * n_words, np.int64)
+    padded[:n] = x
+    of_words = padded.reshape(n_words, 16)
+    before = np.cumsum(of_words.sum(axis=1)) - of_words.sum(axis=1)
+    expected = before << 16 | of_words @ (1 << np.arange(16))
+    assert np.array_equal(to_numpy(words), np.r_[expected, -7])
+    bits, ranks = xp.full(n, -1, np.int64), xp.full(n, -1, np.int64)
+    transform(read_bits, n, bits, ranks, words)
+    assert np.array_equal(to_numpy(bits), x)
+    assert np.array_equal(to_numpy(ranks), np.cumsum(x) - x)
+
+
+def test_an_op_of_16_flags_at_once(xp, to_numpy):
+    x = np.array([0, 5, -1, 0, 2**40] * 7)
+
+    @op
+    def as_it_is(i, value, x):
+        value[0] = x[i]
+
+    starts, bits = xp.full(4, -1, np.int64), xp.full(4, -1, np.int64)
+    scan(35, (as_it_is, xp.asarray(x)), (record, starts, bits), dtype="bits")
+    flags = np.r_[x != 0, np.zeros(13, bool)].reshape(3, 16)
+    assert to_numpy(starts).tolist() == [0, *np.cumsum(flags.sum(axis=1))[:2], -1]
+    assert to_numpy(bits).tolist() == [*(flags @ (1 << np.arange(16))), -1]
+
+
+@op(errors=("the third sixteen",))
+def refuse_third(i, before, bits, out):
+    if i == 2:
+        return 1, i
+    out[i] = bits
+
+
+def test_errors_of_a_scan_of_bits(xp):
+    out = xp.zeros(700, np.int64)
+    with pytest.raises(DeviceValueError, match="the third sixteen"):
+        scan(10_000, (counts, xp.ones(10_000, np.int8)), (refuse_third, out), dtype="bits")
+        synchronize()
+    x = np.ones(10_000, np.int64)
+    x[4097:] = -1
+    with pytest.raises(DeviceValueError, match="negative count") as caught:
+        ranked_bits((counts, xp.asarray(x)), 10_000, out)
+        synchronize()
+    assert caught.value.index == 4097
+
+
+@op
+def count_bits(i, out, x):
+    out[i] = popcount(x[i])
+
+
+def test_popcount(xp, to_numpy):
+    x = np.array([0, 1, -1, 2**63 - 1, -(2**63), 0b10110, 2**40 + 3])
+    out = xp.full(7, -1, np.int64)
+    transform(count_bits, 7, out, xp.asarray(x))
+    assert to_numpy(out).tolist() == [0, 1, 64, 63, 1, 3, 3] == [popcount(value) for value in x]
+
+
+@pytest.mark.parametrize(
+    ("n", "at"), [*((10_000, at) for at in (0, 4095, 4096, 9999)), (5_000_000, 4_999_999)]
+)
 def test_an_error_in_a_scan_of_flags(xp, n, at):
     x = np.ones(n, np.int64)
     x[at:] = -1
@@ -218,6 +297,14 @@ class TestRefusals:
     def test_offsets_of_floats(self, xp):
         with pytest.raises(TypeError, match="'offsets' has dtype float64; it must be one of int8"):
             offsets_from((counts, xp.zeros(3, int)), 3, xp.zeros(4))
+
+    def test_words_too_short(self, xp):
+        with pytest.raises(ValueError, match="'words' has 1 elements; it must have at least 2"):
+            ranked_bits((counts, xp.zeros(17, int)), 17, xp.zeros(1, int))
+
+    def test_words_of_floats(self, xp):
+        with pytest.raises(TypeError, match="'words' has dtype float64"):
+            ranked_bits((counts, xp.zeros(3, int)), 3, xp.zeros(1))
 
     def test_combine(self, xp):
         with pytest.raises(ValueError, match="combine with 'multiply'"):
