@@ -316,7 +316,8 @@ def template_source(
     element = c_name(variant["T"]) if "T" in variant else ""
     for number, (types, slot) in enumerate(zip(groups, template.slots, strict=True)):
         declared = "".join(
-            f", {_c_parameter(kind)} a{number}_{position}" for position, kind in enumerate(types)
+            f", {_c_parameter(kind, template.restrict)} a{number}_{position}"
+            for position, kind in enumerate(types)
         )
         passed = "".join(f", a{number}_{position}" for position in range(len(types)))
         leading = ", ".join(
@@ -330,10 +331,10 @@ def template_source(
     return "\n".join(lines)
 
 
-def _c_parameter(kind: str) -> str:
+def _c_parameter(kind: str, restrict: bool) -> str:
     if kind in SCALARS:
         return {"int": "long long", "float": "double", "uint": "unsigned long long"}[kind]
-    return f"{c_name(kind.lstrip(LOADED))}*"
+    return f"{c_name(kind.lstrip(LOADED))}*{' __restrict__' if restrict else ''}"
 
 
 def _build(

@@ -33,6 +33,7 @@ for segment in range(segments):
             word[0] = base | uint64(packed - 1)
             return
 """,
+    restrict=True,
 )
 
 _SEGMENTED_REDUCE = Template(
@@ -112,7 +113,7 @@ def segmented_transform(
             length of the output; elements beyond it are not visited. None if there is none: then a
             fixed number of blocks shares them.
         op: made by `primitives.op`.
-        args: what the op takes after that.
+        args: what the op takes after that, as of `transform`.
         segments: number of segments, by default ``len(offsets) - 1``.
 
     Raises:

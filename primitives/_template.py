@@ -46,6 +46,8 @@ class Template:
             ``state, capacity`` are device memory that is zero before and after every launch.
         cooperative: the one of its kernels whose blocks wait for each other, if any. Its grid is
             as many blocks as the device runs at once.
+        restrict: whether what an op reads of an array is not what it writes to another: its loads can then
+            pass its stores for other indexes.
         state_bytes: bytes of state per unit of capacity, for a variant; the layout is in the device file.
     """
 
@@ -55,6 +57,7 @@ class Template:
     host: str
     kernels: tuple[str, ...] = ("kernel",)
     cooperative: str | None = None
+    restrict: bool = False
     state_bytes: Callable[[Mapping[str, Any]], int] | None = None
 
     @cached_property

@@ -21,7 +21,9 @@ for i in range(n):
         return
 """,
     kernels=("kernel", "turns"),
+    restrict=True,
 )
+
 
 def transform(op: Op, n: int, *args: Any) -> None:
     """Calls ``op(i, *args)`` for every ``i`` in ``range(n)``, in no particular order on the device.
@@ -30,7 +32,8 @@ def transform(op: Op, n: int, *args: Any) -> None:
         op: made by `primitives.op`.
         n: number of indexes; 0 does nothing.
         args: what the op takes after the index: contiguous one-dimensional arrays, all CuPy's on one
-            device or all NumPy's, and numbers.
+            device or all NumPy's, and numbers. One array can be two of them, but what the op writes to it
+            as one, it must not read as the other.
 
     Raises:
         TypeError: an argument is neither array nor number, or arrays are in different places.

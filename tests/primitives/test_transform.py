@@ -49,6 +49,14 @@ def test_narrow_integers_are_wide_in_ops(xp, to_numpy, dtype):
     assert to_numpy(out)[0] == -1
 
 
+@pytest.mark.parametrize("n", [257, 9_000_001])
+def test_in_place(xp, to_numpy, n):
+    values = np.random.default_rng(n).random(n)
+    x = xp.asarray(values.copy())
+    transform(affine, n, x, x, 2, 1)
+    assert np.array_equal(to_numpy(x), values * 2 + 1)
+
+
 def test_stores_wrap_as_in_c(xp, to_numpy):
     out = xp.zeros(4, np.int8)
     transform(copy, 4, out, xp.asarray(np.array([127, 128, 300, -129])))
