@@ -220,6 +220,7 @@ def _array_layer() -> Iterator[Build]:
             transform(carries.list_at, n, x, x, x, out, n)
             transform(arrays.take, n, out, out, x, n)
             transform(keeping.offset_of_kept, n, out, x, out, n, out)
+            transform(keeping.kept_range, n, x, x, out, x, x)
             segmented_transform(out, n, keeping.kept_in_list, out, out, x, x, n)
             segmented_transform(out, n, slices.jagged_element, out, n, out, out, out, n, x, x, n)
             segmented_transform(x, n, keeping.kept_local, out, out)

@@ -33,6 +33,22 @@ def offset_of_kept(i, nextoffsets, offsets, total, n, bits):
         nextoffsets[i] = rank_at(bits, max(at, 0))
 
 
+@op
+def kept_range(i, nextstarts, nextstops, bits, starts, stops):
+    start, stop, rank = starts[i], stops[i], rank_at(bits, i)
+    if bit_at(bits, i):
+        nextstarts[rank] = start
+        nextstops[rank] = stop
+
+
+def bits_and_total(by: Any, rule: int, n: int, nplike: Any) -> tuple[Any, Any]:
+    """Which of the first `n` elements are kept, as `ranked_bits`, and how many, on the device: one launch."""
+    bits = nplike.empty((n + 15) // 16, dtype=np.int64)
+    total = nplike.empty(1, dtype=np.int64)
+    ranked_bits((is_kept, by, rule), n, bits, total=total)
+    return bits, total
+
+
 def bits_and_offsets(by: Any, rule: int, offsets: Any) -> tuple[Any, Any]:
     """Of elements of lists, of which some are kept: which, as `ranked_bits`, and the offsets of those.
 
@@ -44,9 +60,7 @@ def bits_and_offsets(by: Any, rule: int, offsets: Any) -> tuple[Any, Any]:
     Two launches.
     """
     nplike, n = offsets.nplike, int(offsets[-1])
-    bits = nplike.empty((n + 15) // 16, dtype=np.int64)
-    total = nplike.empty(1, dtype=np.int64)
-    ranked_bits((is_kept, by, rule), n, bits, total=total)
+    bits, total = bits_and_total(by, rule, n, nplike)
     nextoffsets = nplike.empty(offsets.length, dtype=np.int64)
     transform(offset_of_kept, offsets.length, nextoffsets, offsets.data, total, n, bits)
     return bits, Index64(nextoffsets, nplike=nplike)

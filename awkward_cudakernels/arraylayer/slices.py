@@ -29,7 +29,7 @@ from ..kernels.listarray import (
     sliced_element,
     sliced_lengths,
 )
-from .arrays import CudaArrays, check_bounds, copy_element, nearest, within
+from .arrays import CudaArrays, check_bounds, copy_element, nearest, to_scalar, within
 from .device import (
     Method,
     filled_with,
@@ -43,9 +43,11 @@ from .device import (
 from .keeping import (
     NONZERO,
     bits_and_offsets,
+    bits_and_total,
     kept_in_list,
     kept_local,
     kept_position,
+    kept_range,
     kept_value,
 )
 
@@ -69,6 +71,10 @@ def content_getitem(original: Method) -> Method:
                 if data.dtype.kind in "iu":
                     check_bounds(data if data.ndim == 1 else data.reshape(-1), self.length)
                 elif data.dtype.kind == "b" and data.ndim == 1:
+                    if data.shape[0] == self.length:
+                        found = _by_mask(self, data)
+                        if found is not None:
+                            return found
                     transform(is_unset, max(0, data.shape[0] - self.length), data, self.length)
         elif type(where) is ListOffsetArray and type(self) in (ListOffsetArray, ListArray):
             if type(self._backend.nplike) is CudaArrays and where._backend is self._backend:
@@ -90,6 +96,31 @@ def content_getitem(original: Method) -> Method:
         return original(self, where, *named_axis)
 
     return _getitem
+
+
+def _by_mask(layout: Any, mask: Any) -> Any:
+    """Numbers, or lists, by a mask of as many: two launches and a wait for their number, without a carry."""
+    n, nplike = layout.length, layout._backend.nplike
+    if is_plain(layout):
+        bits, total = bits_and_total(mask, NONZERO, n, nplike)
+        out = room_for(layout, int(to_scalar(total)))
+        transform(kept_value, n, out, bits, layout._data)
+        return filled_with(layout, out)
+    if type(layout) not in (ListOffsetArray, ListArray):
+        return None
+    starts, stops = starts_and_stops(layout)
+    if not (is_on_device(starts) and is_on_device(stops)):
+        return None
+    bits, total = bits_and_total(mask, NONZERO, n, nplike)
+    kept = int(to_scalar(total))
+    nextstarts, nextstops = nplike.empty(kept, dtype=starts.dtype), nplike.empty(kept, dtype=stops.dtype)
+    transform(kept_range, n, nextstarts, nextstops, bits, starts, stops)
+    return ListArray(
+        Index(nextstarts, nplike=nplike),
+        Index(nextstops, nplike=nplike),
+        layout._content,
+        parameters=layout._parameters,
+    )
 
 
 def _is_plain_slice(item: Any) -> bool:

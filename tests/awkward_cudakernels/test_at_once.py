@@ -493,3 +493,45 @@ def test_what_run_lengths_launches(cupy):
         assert_at_once(cupy, ak.run_lengths, [ak.Array(values)], ["scan", "transform"], waiting=1)
     templates = ["segmented_transform", "scan", "transform", "transform", "transform"]
     assert_at_once(cupy, ak.run_lengths, [ak.Array(OF_NUMBERS["some"])], templates, waiting=1)
+
+
+# Masks of arrays
+
+
+FLAT = {
+    **ALL,
+    "numbers": NumpyArray(NUMBERS),
+    "complex numbers": NumpyArray(NUMBERS * 1j),
+    "halves": NumpyArray(NUMBERS.astype(np.float16)),
+    "every second": NumpyArray(np.arange(14)[::2]),
+    "numbers of parameters": NumpyArray(np.arange(7), parameters={"unit": "mm"}),
+    "more stops than starts": lists(NUMBERS, starts=[4, 0, 0], stops=[7, 0, 4, 9]),
+    "a record of lists": ak.zip({"x": ak.Array([[1], [], [2, 3]]), "y": ak.Array([[], [1], []])}, depth_limit=1).layout,
+    "strings": ak.Array(["one", "", "three"]).layout,
+    "regular": ak.contents.RegularArray(NumpyArray(NUMBERS), 2),
+}
+
+
+@pytest.mark.parametrize("name", FLAT, **IDS)
+def test_masks_of_arrays(name):
+    n = FLAT[name].length
+    masks = [np.zeros(n, bool), np.ones(n, bool), np.arange(n) % 2 > 0, np.arange(n) % 3 < 1]
+    for mask in masks:
+        for form in (mask, np.repeat(mask, 2)[::2]):
+            assert_same(lambda a, m: a[m], FLAT[name], NumpyArray(form))
+        assert_same(lambda a, m: a[m], FLAT[name], NumpyArray(mask[:-1]))
+        assert_same(lambda a, m: a[m], FLAT[name], NumpyArray(np.append(mask, True)))
+
+
+def test_masks_of_arrays_of_many():
+    n = 70_000
+    mask = np.random.default_rng(20265).random(n) < 0.4
+    assert_same(lambda a, m: a[m], NumpyArray(np.arange(n)), NumpyArray(mask))
+    offsets = np.cumsum(np.arange(n + 1) % 3)
+    assert_same(lambda a, m: a[m], lists(np.arange(offsets[-1]), offsets), NumpyArray(mask))
+
+
+def test_what_masks_of_arrays_launch(cupy):
+    mask = NumpyArray(np.array([True, False, True]))
+    for array in (OF_NUMBERS["some"], OTHERS["starts and stops"], OTHERS["records"], NumpyArray(NUMBERS[:3])):
+        assert_at_once(cupy, lambda a, m: a[m], [array, mask], ["scan", "transform"], waiting=1)
