@@ -8,7 +8,7 @@ from errorflag import DeviceValueError, synchronize
 
 from ._cache import cache_info
 from ._compilers import CompilerError
-from ._intrinsics import float_bits, load_int64, popcount, store_int64
+from ._intrinsics import float_bits, load_int64, popcount, rsqrt, store_int64
 from ._op import DeviceFunction, Op, OpError, device_function, op
 from ._reduce import reduce
 from ._run import scalar_of, scratch
@@ -51,6 +51,7 @@ __all__ = [
     "rank_at",
     "ranked_bits",
     "reduce",
+    "rsqrt",
     "run_boundaries",
     "scalar_of",
     "scan",

@@ -38,7 +38,7 @@ from numba import (
 
 from primitives._intrinsics_host import (
     ADD, FLOAT64_HIGHEST, FLOAT64_LOWEST, INT64_HIGHEST, INT64_LOWEST, MAX, MIN, NO_ERROR,
-    UINT64_HIGHEST, float_bits, host_op, load_int64, local, pointer, popcount, store_int64,
+    UINT64_HIGHEST, float_bits, host_op, load_int64, local, pointer, popcount, rsqrt, store_int64,
 )
 from primitives._intrinsics_host import (
     floor_divide as _primitives_floor_divide, like as _primitives_like, modulo as _primitives_modulo,

@@ -7,7 +7,7 @@ from typing import Any
 
 from llvmlite import ir
 from numba import cuda
-from numba.cuda import types
+from numba.cuda import cgutils, types
 from numba.cuda.extending import intrinsic
 
 device_function = cuda.jit(device=True, inline="always")
@@ -44,6 +44,17 @@ def float_bits(typing: Any, value: Any) -> Any:
         return builder.bitcast(wide, ir.IntType(64))
 
     return types.int64(value), generate
+
+
+@intrinsic
+def rsqrt(typing: Any, value: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        narrow = context.cast(builder, args[0], value, types.float32)
+        kind = ir.FunctionType(ir.FloatType(), [ir.FloatType()])
+        name = "llvm.nvvm.rsqrt.approx.f"
+        return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), [narrow])
+
+    return types.float32(value), generate
 
 
 @intrinsic

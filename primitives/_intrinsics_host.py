@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numba
+import numpy as np
 from llvmlite import ir
 from numba import int64, types
 from numba.extending import intrinsic
@@ -84,6 +85,11 @@ def float_bits(typing: Any, value: Any) -> Any:
 @intrinsic
 def popcount(typing: Any, value: Any) -> Any:
     return types.int64(types.int64), lambda context, builder, signature, args: builder.ctpop(args[0])
+
+
+@host_op
+def rsqrt(value: Any) -> Any:
+    return np.float32(1) / np.sqrt(np.float32(value))
 
 
 @host_op

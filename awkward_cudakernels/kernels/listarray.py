@@ -1,6 +1,5 @@
 """ListArray: lists given by starts and stops, which may overlap, leave gaps and be out of order."""
 
-import math
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from primitives import (
     rank_at,
     ranked_bits,
     reduce,
+    rsqrt,
     scan,
     scratch,
     segmented_transform,
@@ -680,10 +680,9 @@ def largest_binomial(rank, k, high):
     if k == 1:
         return rank
     if k == 2:
-        if rank < 1 << 20:  # exact so far, and faster
-            m = np.int64((np.float32(1) + math.sqrt(np.float32(1 + 8 * rank))) * np.float32(0.5))
-        else:
-            m = np.int64((1.0 + math.sqrt(1.0 + 8.0 * rank)) * 0.5)
+        # Less than one away, up to 2**21 elements: the pairs of more fill no memory.
+        square = np.float32(1 + 8 * rank)
+        m = np.int64((np.float32(1) + square * rsqrt(square)) * np.float32(0.5))
         if m * (m - 1) >> 1 > rank:
             m -= 1
         elif m * (m + 1) >> 1 <= rank:

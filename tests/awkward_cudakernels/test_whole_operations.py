@@ -12,6 +12,7 @@ from operations import problems, registered
 
 import awkward_cudakernels
 import errorflag
+from awkward_cudakernels.kernels.listarray import largest_binomial
 from primitives import op, transform
 
 LISTS = ak.Array([[1, 2, 3], [4, 5], [6, 7, 8, 9]])
@@ -164,6 +165,22 @@ def test_pointers_to_the_offsets_of_a_union(backend):
 def test_pointers_to_the_indexes_of_combinations(backend, n, replacement):
     for array in (LISTS, REGULAR):
         same(lambda a: ak.combinations(a, n, replacement=replacement, axis=1), array, backend=backend)
+
+
+@op
+def digit_of_rank(i, out, ranks):
+    out[i] = largest_binomial(ranks[i], 2, 0)
+
+
+@pytest.mark.parametrize("xp", ["numpy", pytest.param("cupy", marks=pytest.mark.gpu)])
+def test_pairs_of_so_many_elements_as_memory_has_room_for(xp):
+    module = pytest.importorskip(xp)
+    m = np.r_[np.arange(2, 5000), 2 ** np.arange(13, 22), np.random.default_rng(20266).integers(2, 2**21, 20_000)]
+    first = m * (m - 1) // 2  # the first rank of which it is the digit, and the last one
+    ranks = np.concatenate([first, first + m - 1])
+    out = module.empty(len(ranks), np.int64)
+    transform(digit_of_rank, len(ranks), out, module.asarray(ranks))
+    assert np.array_equal(np.asarray(out.tolist()), np.concatenate([m, m]))
 
 
 # Many lists, and long ones

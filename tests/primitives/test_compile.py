@@ -212,7 +212,7 @@ def test_all_primitives_are_here():
     helpers = {
         "DeviceValueError", "DeviceFunction", "Op", "OpError", "CompilerError", "bit_at", "cache_info",
         "device_function", "float_bits", "load_int64", "lower_bound", "op", "order_of", "popcount",
-        "rank_at", "scalar_of", "scratch", "store_int64", "synchronize", "upper_bound",
+        "rank_at", "scalar_of", "rsqrt", "scratch", "store_int64", "synchronize", "upper_bound",
     }  # fmt: skip
     assert set(primitives.__all__) - helpers <= set(CASES)
     templates = {build.template.name for case in CASES for build in distinct(case)}

@@ -1,7 +1,16 @@
 import numpy as np
 import pytest
 
-from primitives import DeviceValueError, OpError, device_function, op, scalar_of, synchronize, transform
+from primitives import (
+    DeviceValueError,
+    OpError,
+    device_function,
+    op,
+    rsqrt,
+    scalar_of,
+    synchronize,
+    transform,
+)
 
 SIZES = [0, 1, 255, 256, 257, 1_048_577, 8_388_607, 8_388_609]
 DTYPES = "?bBhHiIlLfdFD"
@@ -47,6 +56,18 @@ def test_narrow_integers_are_wide_in_ops(xp, to_numpy, dtype):
     out = xp.zeros(1, np.int64)
     transform(difference, 1, out, xp.asarray(np.array([1, 2], dtype)))
     assert to_numpy(out)[0] == -1
+
+
+def test_reciprocal_square_roots(xp, to_numpy):
+    @op
+    def reciprocal_root(i, out, x):
+        out[i] = rsqrt(x[i])
+
+    values = np.r_[1.0, 2.0, 9.0, np.random.default_rng(3).random(1000) * 1e12, 2.0**62]
+    out = xp.zeros(len(values), np.float32)
+    transform(reciprocal_root, len(values), out, xp.asarray(values))
+    assert np.allclose(to_numpy(out), values**-0.5, rtol=2.0**-21, atol=0)
+    assert rsqrt(values[1]) == np.float32(1) / np.sqrt(np.float32(2))
 
 
 @pytest.mark.parametrize("n", [257, 9_000_001])
