@@ -238,7 +238,7 @@ def _array_layer() -> Iterator[Build]:
                 )
                 transform(slices.value_at, n, y, x, x, y, n, 0)
                 segmented_transform(x, n, slices.sliced_value, y, x, x, 0, 1, y, n)
-                segmented_transform(x, n, slices.value_of_range, y, x, 0, y, n)
+                segmented_transform(x, n, slices.value_of_range, y, x, 0, 1, y, n)
                 segmented_transform(out, n, carries.list_value, y, y, n, x)
         for kind in "?bBhHiIlLfdFD":
             x = _array(kind)

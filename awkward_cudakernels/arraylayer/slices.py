@@ -36,6 +36,7 @@ from .device import (
     is_on_device,
     is_own,
     is_plain,
+    is_within,
     never_empty,
     room_for,
     starts_and_stops,
@@ -164,8 +165,8 @@ def value_at(i, out, starts, stops, x, contentlength, at):
 
 
 @op
-def value_of_range(segment, position, local, out, starts, first, x, n):
-    out[position] = x[within(starts[segment] + first + local, n)]
+def value_of_range(segment, position, local, out, ends, first, step, x, n):
+    out[position] = x[within(ends[segment] + first + step * local, n)]
 
 
 @op
@@ -203,22 +204,29 @@ def _slice_of_every_list(lists: Any, starts: Any, stops: Any, item: slice) -> An
     nplike, content, n = lists._backend.nplike, lists._content, lists.length
     start, stop = (kSliceNone if x is None else _bounded(x) for x in (item.start, item.stop))
     step = 1 if item.step is None else _bounded(item.step)
-    if step == 1 and start == kSliceNone:
-        start = 0
-    offsets = nplike.empty(n + 1, dtype=starts.dtype)
     name = "awkward_ListArray_getitem_next_range"
-    call_as(name, offsets_from, sliced_lengths(starts, stops, start, stop, step), n, offsets)
-    nextoffsets = Index(offsets, nplike=nplike)
+    if step in (1, -1) and start == stop == kSliceNone and _is_compact(lists):
+        nextoffsets = lists._offsets  # nothing is left out
+    else:
+        offsets = nplike.empty(n + 1, dtype=starts.dtype)
+        call_as(name, offsets_from, sliced_lengths(starts, stops, start, stop, step), n, offsets)
+        nextoffsets = Index(offsets, nplike=nplike)
     length = int(nextoffsets[-1])
     out = room_for(content, length)
     write: tuple[Any, ...] = (sliced_element, out, starts, stops, start, step)
-    if is_plain(content) and step == 1 and start >= 0:
+    if is_plain(content) and (start == kSliceNone or (start >= 0 and step > 0)):
         x = never_empty(content)
-        write = (value_of_range, out, starts, start, x, x.shape[0])
+        ends, first = (stops, -1) if step < 0 else (starts, 0 if start == kSliceNone else start)
+        write = (value_of_range, out, ends, first, step, x, x.shape[0])
     elif is_plain(content):
         write = (sliced_value, *write[1:], content._data, content.length)
-    call_as(name, segmented_transform, offsets, length, *write)
+    call_as(name, segmented_transform, nextoffsets.data, length, *write)
     return ListOffsetArray(nextoffsets, filled_with(content, out), parameters=lists._parameters)
+
+
+def _is_compact(lists: Any) -> bool:
+    """Whether lists have offsets from 0 on that stay within their content."""
+    return type(lists) is ListOffsetArray and lists._offsets[0] == 0 and is_within(lists)
 
 
 def _by_lists(lists: Any, where: Any) -> Any:
