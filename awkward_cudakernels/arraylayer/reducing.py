@@ -1,4 +1,4 @@
-"""Extrema of lists, of which empty ones have none: which these are is written with the result."""
+"""Reductions of lists, and extrema, of which empty lists have none: which these are is written with the result."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 from awkward import _reducers
-from awkward.contents import ByteMaskedArray, NumpyArray, RegularArray
+from awkward.contents import ByteMaskedArray, IndexedOptionArray, ListOffsetArray, NumpyArray, RegularArray
 from awkward.index import Index8
 
 from primitives import op
 
 from ..kernels.reducers import BEATEN, extremum, position_of_extremum, wide
 from .arrays import CudaArrays
-from .device import Method, is_index64, is_on_device, is_plain
+from .device import Method, is_index64, is_on_device, is_plain, is_within
 
 
 @op
@@ -55,6 +55,43 @@ def write_extremum(
     if starts is not None:
         finish = (finish_local_position_or_none, out, none, x, offsets, starts)
     extremum(x, offsets, lists, start, largest, finish)
+
+
+def reduce(original: Method) -> Method:
+    """`ak._do.reduce` along lists of numbers or of options of such: straight to these.
+
+    awkward reduces an array of one list of them, of which it makes the offsets, and takes its only element.
+    """
+
+    def reduce(
+        layout: Any, reducer: Any, axis: Any = -1, mask: Any = True, keepdims: Any = False, behavior: Any = None
+    ) -> Any:
+        if not (
+            type(layout) is ListOffsetArray
+            and type(axis) is int
+            and axis in (1, -1)
+            and type(layout._backend.nplike) is CudaArrays
+            and _is_of_numbers(layout._content)
+            and is_index64(layout._offsets._data)
+            and layout.length > 0
+            and layout._offsets[0] == 0
+            and is_within(layout)
+        ):
+            return original(layout, reducer, axis, mask, keepdims, behavior)
+        offsets, content, n = layout._offsets, layout._content, layout.length
+        if content.length != offsets[-1]:
+            content = content[: offsets[-1]]
+        return content._reduce_next(
+            layout._backend.prepare_reducer(reducer), 1, offsets[:-1], None, offsets, n, mask, keepdims, behavior
+        )
+
+    return reduce
+
+
+def _is_of_numbers(content: Any) -> bool:
+    if type(content) in (ByteMaskedArray, IndexedOptionArray):
+        content = content._content
+    return type(content) is NumpyArray and is_on_device(content._data) and content.parameter("__array__") is None
 
 
 def numpyarray_reduce_next(original: Method) -> Method:
