@@ -411,11 +411,8 @@ def prepare_devices() -> None:
     """Builds what only a device can: the radix sort of `cuda.compute`, once per architecture."""
     import cupy
 
-    seen = set()
     for device in range(cupy.cuda.runtime.getDeviceCount()):
-        if _device.architecture(device) not in seen and _radix.available():
-            seen.add(_device.architecture(device))
-            _radix.prepare(device)
+        _radix.ready(device)
 
 
 def size_of(target: str, build: Build) -> int | None:

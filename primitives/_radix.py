@@ -8,6 +8,7 @@ of (key, position) by key, and then, stably, by segment, needs a fixed number. W
 from __future__ import annotations
 
 import threading
+import warnings
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ def pays(values: Any, elements: int, segments: int) -> bool:
         and elements >= LEAST_MEAN * segments
         and not isinstance(values, np.ndarray)
         and values.dtype.kind in _KINDS
-        and available()
+        and ready(values.data.device_id)
     )
 
 
@@ -121,6 +122,30 @@ def available() -> bool:
     return not _missing
 
 
+def ready(device: int) -> bool:
+    """Whether a device has its sorting object, or it can be built; what cannot is tried, and said, once."""
+    global _missing
+    from ._device import architecture
+
+    if architecture(device) in _sorters:
+        return True
+    if not available():
+        return False
+    try:
+        prepare(device)
+    except Exception as error:
+        _missing = True
+        reason = " ".join(str(error).split())[:200] or type(error).__name__
+        warnings.warn(
+            "long segments are merged, which takes longer, because cuda.compute cannot build its radix sort: "
+            f"install cuda-cccl and CUDA libraries for one version of CUDA ({reason})",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        return False
+    return True
+
+
 def _sorter(keys: Any, keys_out: Any, positions: Any, positions_out: Any) -> Any:
     """The sorting object for the device of the arrays: from this process, the disk cache, or built."""
     from cuda import compute
@@ -163,7 +188,7 @@ def prepare(device: int) -> None:
     import cupy
 
     with cupy.cuda.Device(device), _lock:
-        keys, positions = cupy.zeros(1, np.uint64), cupy.zeros(1, np.int64)
+        keys, positions = cupy.empty(1, np.uint64), cupy.empty(1, np.int64)
         _sorter(keys, cupy.empty_like(keys), positions, cupy.empty_like(positions))
 
 

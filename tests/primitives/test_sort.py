@@ -170,3 +170,24 @@ def test_a_library_that_does_not_find_what_it_is_linked_with_is_not_used(monkeyp
     monkeypatch.setattr(_radix, "_missing", False)
     monkeypatch.setattr(_radix, "_sorters", {})
     assert _radix.available() is there
+
+
+def test_a_radix_sort_that_cannot_be_built_is_said_once_and_not_used(monkeypatch):
+    """As where the headers of one version of CUDA meet the compiler of another."""
+    tried = []
+
+    def prepare(device):
+        tried.append(device)
+        raise RuntimeError("12 errors detected\n  in the compilation")
+
+    monkeypatch.setattr(_radix, "_missing", False)
+    monkeypatch.setattr(_radix, "_sorters", {})
+    monkeypatch.setattr(_radix, "available", lambda: not _radix._missing)
+    monkeypatch.setattr(_radix, "prepare", prepare)
+    monkeypatch.setattr("primitives._device.architecture", lambda device: "sm_90")
+    with pytest.warns(RuntimeWarning, match=r"are merged.*12 errors detected in the compilation\)") as caught:
+        assert not _radix.ready(0)
+        assert not _radix.ready(0)
+    assert len(caught) == len(tried) == 1
+    monkeypatch.setattr(_radix, "_sorters", {"sm_90": object()})
+    assert _radix.ready(0)
