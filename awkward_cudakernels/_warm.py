@@ -53,6 +53,7 @@ from .arraylayer import (
     moments,
     options,
     packing,
+    picking,
     reducing,
     slices,
 )
@@ -221,6 +222,9 @@ def _array_layer() -> Iterator[Build]:
             transform(arrays.take, n, out, out, x, n)
             transform(keeping.offset_of_kept, n, out, x, out, n, out)
             transform(keeping.kept_range, n, x, x, out, x, x)
+            there = _array("b"), 1
+            transform(picking.pick_place, n - 1, out, out, *there, out, x, x, n, n - 1)
+            transform(picking.pick_place_through, n - 1, out, out, *there, out, x, x, out, n, n, n - 1)
             segmented_transform(out, n, keeping.kept_in_list, out, out, x, x, n)
             segmented_transform(out, n, slices.jagged_element, out, n, out, out, out, n, x, x, n)
             segmented_transform(x, n, keeping.kept_local, out, out)
@@ -237,6 +241,7 @@ def _array_layer() -> Iterator[Build]:
                     out, n, combining.write_values_of_product, y, y, x, x, y, n, y, n
                 )
                 transform(slices.value_at, n, y, x, x, y, n, 0)
+                transform(picking.pick_value, n - 1, out, out, y, out, out, x, x, y, n, n, n - 1)
                 segmented_transform(x, n, slices.sliced_value, y, x, x, 0, 1, y, n)
                 segmented_transform(x, n, slices.value_of_range, y, x, 0, 1, y, n)
                 segmented_transform(out, n, carries.list_value, y, y, n, x)

@@ -51,6 +51,7 @@ from .keeping import (
     kept_range,
     kept_value,
 )
+from .picking import by_one_each
 
 
 @op(errors=("index out of bounds",))
@@ -80,6 +81,11 @@ def content_getitem(original: Method) -> Method:
         elif type(where) is ListOffsetArray and type(self) in (ListOffsetArray, ListArray):
             if type(self._backend.nplike) is CudaArrays and where._backend is self._backend:
                 found = _by_lists(self, where)
+                if found is not None:
+                    return found
+        elif type(where) is RegularArray and type(self) in (ListOffsetArray, ListArray):
+            if type(self._backend.nplike) is CudaArrays and where._backend is self._backend:
+                found = by_one_each(self, where)
                 if found is not None:
                     return found
         elif (

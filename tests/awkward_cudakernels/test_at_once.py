@@ -535,3 +535,86 @@ def test_what_masks_of_arrays_launch(cupy):
     mask = NumpyArray(np.array([True, False, True]))
     for array in (OF_NUMBERS["some"], OTHERS["starts and stops"], OTHERS["records"], NumpyArray(NUMBERS[:3])):
         assert_at_once(cupy, lambda a, m: a[m], [array, mask], ["scan", "transform"], waiting=1)
+
+
+# One element of every list
+
+
+def one_each(index, there=True, valid_when=False, more=None):
+    """A regular array of one index, or none, each, as `ak.argmax` with `keepdims` gives."""
+    index = np.asarray(index)
+    mask = np.broadcast_to(np.asarray(there), index.shape) == valid_when
+    option = ak.contents.ByteMaskedArray(ak.index.Index8(mask.astype(np.int8)), NumpyArray(index), valid_when)
+    return ak.contents.RegularArray(option, 1, parameters=more)
+
+
+INDEXED = ak.contents.IndexedArray(ak.index.Index64([6, 5, 4, 3, 2, 1, 0]), RECORDS)
+PICKED_FROM = {
+    **ALL,
+    "indexed records": lists(INDEXED, [0, 3, 3, 7]),
+    "indexed records of starts and stops": lists(INDEXED, starts=[4, 0, 0], stops=[7, 0, 4, 9]),
+    "indexed records of int32": lists(
+        ak.contents.IndexedArray(ak.index.Index32([6, 5, 4, 3, 2, 1, 0]), RECORDS), [0, 3, 3, 7]
+    ),
+    "records of starts and stops": lists(RECORDS, starts=[4, 0, 0], stops=[7, 0, 4], dtype=np.int32),
+    "records of parameters": lists(RECORDS, [0, 3, 3, 7], parameters={"unit": "mm"}),
+    "a named record": lists(
+        ak.contents.RecordArray([NumpyArray(NUMBERS)], ["x"], parameters={"__record__": "point"}), [0, 3, 3, 7]
+    ),
+    "more stops than starts": lists(NUMBERS, starts=[4, 0, 0], stops=[7, 0, 4, 9]),
+    "halves": lists(NUMBERS.astype(np.float16), [0, 3, 3, 7]),
+}
+
+
+@pytest.mark.parametrize("name", PICKED_FROM, **IDS)
+def test_one_element_of_every_list(name):
+    layout = PICKED_FROM[name]
+    if layout.length == 0:
+        return
+    offsets = hasattr(layout, "starts") and (layout.starts.data, layout.stops.data[: layout.length])
+    lengths = (offsets[1] - offsets[0] if offsets else np.ones(layout.length)).astype(np.int64)
+    for valid_when in (False, True):
+        for there in (lengths > 0, lengths > 2, np.zeros(layout.length, bool)):
+            for index in (np.zeros_like(lengths), lengths - 1, np.full_like(lengths, -1)):
+                assert_same(lambda a, i: a[i], layout, one_each(index, there, valid_when))
+    if name not in ("unions", "unknown"):
+        with contextlib.suppress(operations.Undefined, TypeError):
+            assert_same(lambda a: a[ak.argmax(ak.local_index(a, axis=1), axis=1, keepdims=True)], layout)
+
+
+@pytest.mark.parametrize("where", [[3, 0, 0], [0, 0, 4], [0, -1, 0], [-4, 0, 0], [7, 0, 9]], ids=str)
+@pytest.mark.parametrize("name", ["some", "starts and stops", "records", "from an element on"], **IDS)
+def test_picking_what_is_not_there_is_an_error(name, where):
+    assert_same(lambda a, i: a[i], ALL[name], one_each(where))
+
+
+@pytest.mark.parametrize("content", [NumpyArray(NUMBERS), RECORDS, INDEXED], ids=["numbers", "records", "indexed"])
+@pytest.mark.parametrize("stops", [[2, 1, 5], [2, 9, 5], [9, 1, 5]], ids=str)
+def test_picking_from_lists_that_are_wrong(content, stops):
+    with contextlib.suppress(operations.Undefined):
+        assert_same(lambda a, i: a[i], lists(content, starts=[0, 3, 2], stops=stops), one_each([0, 0, 0]))
+
+
+def test_picking_with_another_length_or_other_options():
+    for where in (one_each([0, 0]), one_each([0, 0, 0, 0]), one_each([0, 0, 0], more={"unit": "mm"})):
+        assert_same(lambda a, i: a[i], OF_NUMBERS["some"], where)
+    two = ak.contents.RegularArray(one_each([0, 0, 0, 0, 0, 0], [True, True, False, False, True, True]).content, 2)
+    assert_same(lambda a, i: a[i], OF_NUMBERS["some"], two)
+
+
+def test_the_largest_of_many_lists():
+    rng = np.random.default_rng(20267)
+    offsets = np.r_[0, np.cumsum(rng.poisson(1.5, 30_000))]
+    numbers = lists(rng.random(offsets[-1]), offsets)
+    assert_same(lambda a: a[ak.argmax(a, axis=1, keepdims=True)], numbers)
+    assert_same(lambda a: a[ak.argmin(a.x, axis=1, keepdims=True)], ak.zip({"x": ak.Array(numbers)}).layout)
+
+
+def test_what_picking_launches(cupy):
+    where = one_each([0, 0, 1], [True, False, True])
+    for array, templates, waiting in (
+        (OF_NUMBERS["some"], ["scan", "transform"], 1),
+        (OTHERS["records"], ["transform"], 0),
+        (PICKED_FROM["indexed records"], ["transform"], 0),
+    ):
+        assert_at_once(cupy, lambda a, i: a[i], [array, where], templates, waiting=waiting)
