@@ -19,6 +19,7 @@ import awkward.operations.ak_cartesian
 import awkward.operations.ak_concatenate
 import awkward.operations.ak_drop_none
 import awkward.operations.ak_firsts
+import awkward.operations.ak_mask
 import awkward.operations.ak_mean
 import awkward.operations.ak_run_lengths
 import awkward.operations.ak_singletons
@@ -53,6 +54,7 @@ from . import (
     elementwise,
     grouping,
     indexes,
+    masking,
     merging,
     missing,
     moments,
@@ -124,6 +126,7 @@ def _replacements() -> Iterator[tuple[Any, str, Callable[[Any], Any]]]:
         (awkward.operations.ak_concatenate, merging.concatenate),
         (awkward.operations.ak_drop_none, options.drop_none),
         (awkward.operations.ak_firsts, missing.firsts),
+        (awkward.operations.ak_mask, masking.mask),
         (awkward.operations.ak_mean, moments.mean),
         (awkward.operations.ak_run_lengths, grouping.run_lengths),
         (awkward.operations.ak_singletons, missing.singletons),

@@ -63,7 +63,7 @@ def _of_numbers(ufunc: Any, inputs: list[Any]) -> Any:
     nplike = backend.nplike
     lists = [layout for layout in layouts if type(layout) is ListOffsetArray]
     offsets: Any = lists[0]._compact_offsets64(True) if lists else None
-    if not all(_are_same(other._offsets, offsets, nplike) for other in lists if other is not lists[0]):
+    if not all(are_same(other._offsets, offsets, nplike) for other in lists if other is not lists[0]):
         return None
     total = int(offsets[-1]) if lists else 0
     numbers = []
@@ -80,5 +80,6 @@ def _of_numbers(ufunc: Any, inputs: list[Any]) -> Any:
     return ListOffsetArray(offsets, content) if lists else content
 
 
-def _are_same(one: Any, other: Any, nplike: Any) -> bool:
+def are_same(one: Any, other: Any, nplike: Any) -> bool:
+    """Whether two indexes are equal: if they are two, in a launch and a wait."""
     return one is other or (one.dtype == other.dtype and bool(nplike.array_equal(one.data, other.data)))

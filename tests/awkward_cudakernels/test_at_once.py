@@ -618,3 +618,65 @@ def test_what_picking_launches(cupy):
         (PICKED_FROM["indexed records"], ["transform"], 0),
     ):
         assert_at_once(cupy, lambda a, i: a[i], [array, where], templates, waiting=waiting)
+
+
+# ak.mask
+
+
+MASKED = {
+    **FLAT,
+    "options": ak.contents.ListOffsetArray(
+        Index(np.array([0, 3, 3, 7])), ak.contents.IndexedOptionArray(Index(np.array(INDEX)), NumpyArray(NUMBERS))
+    ),
+    "a mask": ak.contents.ListOffsetArray(
+        Index(np.array([0, 3, 3, 7])),
+        ak.contents.ByteMaskedArray(ak.index.Index8(np.arange(7, dtype=np.int8) % 2), NumpyArray(NUMBERS), True),
+    ),
+    "longer than its lists": lists(np.arange(20), [0, 3, 3, 7]),
+    "a dimension more": NumpyArray(np.arange(14).reshape(7, 2)),
+}
+
+
+@pytest.mark.parametrize("valid_when", [True, False])
+@pytest.mark.parametrize("name", MASKED, **IDS)
+def test_mask(name, valid_when):
+    layout, rng = MASKED[name], np.random.default_rng(20268)
+    for truths in (rng.random(layout.length) < 0.5, np.zeros(layout.length, bool)):
+        assert_same(lambda a, m: ak.mask(a, m, valid_when=valid_when), layout, NumpyArray(truths))
+    assert_same(lambda a, m: ak.mask(a, m), layout, NumpyArray(np.ones(1, bool)))
+    if getattr(layout, "offsets", None) is not None:
+        n = int(layout.offsets[-1])
+        for more in (0, 3):
+            truths = lists(rng.random(n + more) < 0.5, np.array(layout.offsets.data), dtype=layout.offsets.dtype)
+            assert_same(lambda a, m: ak.mask(a, m, valid_when=valid_when), layout, truths)
+        with contextlib.suppress(operations.Undefined, TypeError, ValueError):
+            assert_same(lambda a: ak.mask(a, ak.local_index(a, axis=1) > 0, valid_when=valid_when), layout)
+
+
+def test_mask_of_unlike_lists_and_of_numbers():
+    array = OF_NUMBERS["some"]
+    for truths in (
+        lists(np.arange(7) > 2, [0, 3, 4, 7]),
+        lists(np.arange(7), [0, 3, 3, 7]),
+        lists(np.arange(8) > 2, [0, 3, 3, 8]),
+        lists(np.arange(9) > 2, [2, 5, 5, 9]),
+        NumpyArray(np.arange(3)),
+        NumpyArray(np.arange(4) > 1),
+        ak.Array([[True, None, False], [], [True, True, False, True]]).layout,
+    ):
+        assert_same(lambda a, m: ak.mask(a, m), array, truths)
+
+
+def test_mask_keeps_what_arrays_carry():
+    def function(a):
+        named = ak.with_named_axis(a, ("events", None))
+        return ak.mask(named, named > 1), ak.mask(ak.Array(a, attrs={"source": 1}), a > 1)
+
+    assert_same(function, OF_NUMBERS["some"])
+
+
+def test_what_mask_launches(cupy):
+    array, truths = OF_NUMBERS["some"], lists(NUMBERS > 2, [0, 3, 3, 7])
+    assert_at_once(cupy, lambda a: ak.mask(a, a > 2), [array], ["transform"])
+    assert_at_once(cupy, ak.mask, [array, truths], ["reduce"], waiting=1)
+    assert_at_once(cupy, ak.mask, [array, NumpyArray(np.array([True, False, True]))], [])
