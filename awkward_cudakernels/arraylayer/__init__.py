@@ -28,6 +28,7 @@ import awkward.operations.ak_to_layout
 import awkward.operations.ak_unflatten
 import awkward.operations.ak_var
 import awkward.operations.ak_where
+import awkward.operations.ak_zip
 from awkward._errors import ErrorContext
 from awkward._nplikes.cupy import Cupy
 from awkward._nplikes.virtual import VirtualNDArray
@@ -54,7 +55,6 @@ from . import (
     elementwise,
     grouping,
     indexes,
-    masking,
     merging,
     missing,
     moments,
@@ -65,6 +65,7 @@ from . import (
     slices,
     surfacing,
     ufuncs,
+    zipping,
 )
 from .arrays import CudaArrays
 
@@ -126,7 +127,7 @@ def _replacements() -> Iterator[tuple[Any, str, Callable[[Any], Any]]]:
         (awkward.operations.ak_concatenate, merging.concatenate),
         (awkward.operations.ak_drop_none, options.drop_none),
         (awkward.operations.ak_firsts, missing.firsts),
-        (awkward.operations.ak_mask, masking.mask),
+        (awkward.operations.ak_mask, zipping.mask),
         (awkward.operations.ak_mean, moments.mean),
         (awkward.operations.ak_run_lengths, grouping.run_lengths),
         (awkward.operations.ak_singletons, missing.singletons),
@@ -134,6 +135,7 @@ def _replacements() -> Iterator[tuple[Any, str, Callable[[Any], Any]]]:
         (awkward.operations.ak_to_layout, shortcuts.to_layout),
         (awkward.operations.ak_unflatten, grouping.unflatten),
         (awkward.operations.ak_var, moments.variance),
+        (awkward.operations.ak_zip, zipping.zip),
     ):
         yield operation, "_impl", replace
     for asked in shortcuts.ASKED_OFTEN:

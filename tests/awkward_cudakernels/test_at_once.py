@@ -680,3 +680,61 @@ def test_what_mask_launches(cupy):
     assert_at_once(cupy, lambda a: ak.mask(a, a > 2), [array], ["transform"])
     assert_at_once(cupy, ak.mask, [array, truths], ["reduce"], waiting=1)
     assert_at_once(cupy, ak.mask, [array, NumpyArray(np.array([True, False, True]))], [])
+
+
+# ak.zip
+
+
+@pytest.mark.parametrize("limit", [None, 1, 2, 3])
+@pytest.mark.parametrize("name", MASKED, **IDS)
+def test_zip(name, limit):
+    layout = MASKED[name]
+    for function in (
+        lambda a: ak.zip({"x": a, "y": a}, depth_limit=limit),
+        lambda a: ak.zip((a, a[:]), depth_limit=limit, with_name="pair", parameters={"unit": "mm"}),
+        lambda a: ak.zip([a, a, ak.local_index(a, axis=0)], depth_limit=limit, parameters={"unit": "mm"}),
+        lambda a: ak.zip({"x": a}, depth_limit=limit, with_name="point"),
+        lambda a: ak.zip({"x": a, "y": a}, depth_limit=limit, optiontype_outside_record=True),
+        lambda a: ak.zip({"x": a, "y": a}, depth_limit=limit, right_broadcast=True),
+    ):
+        with contextlib.suppress(operations.Undefined):
+            assert_same(function, layout)
+
+
+@pytest.mark.parametrize("limit", [None, 1, 2])
+def test_zip_of_others(limit):
+    array = OF_NUMBERS["some"]
+    for other in (
+        lists(np.arange(7), [0, 3, 3, 7]),
+        lists(np.arange(9), [2, 5, 5, 9]),
+        lists(np.arange(9), [0, 3, 3, 7]),
+        lists(np.arange(7), [0, 3, 3, 7], dtype=np.int32),
+        lists(np.arange(7), starts=[0, 3, 3], stops=[3, 3, 7]),
+        lists(np.arange(7), [0, 2, 3, 7]),
+        lists(np.arange(7), [0, 3, 7]),
+        lists(np.arange(7), [0, 3, 3, 7], parameters={"unit": "mm"}),
+        NumpyArray(np.arange(3)),
+        NumpyArray(np.arange(1)),
+        NumpyArray(np.arange(4)),
+    ):
+        assert_same(lambda a, b: ak.zip({"x": a, "y": b}, depth_limit=limit), array, other)
+        assert_same(lambda a, b: ak.zip([b, a], depth_limit=limit), array, other)
+    assert_same(lambda a: ak.zip({"x": a, "y": 1.5}, depth_limit=limit), array)
+    assert_same(lambda a: ak.zip({"x": a, "y": None}, depth_limit=limit), array)
+
+
+def test_zip_keeps_what_arrays_carry():
+    def function(a):
+        named = ak.with_named_axis(a, ("events", None))
+        other = ak.Array(a, attrs={"source": 1})
+        return ak.zip({"x": named, "y": a}), ak.zip({"x": a, "y": other}), ak.zip([a, a], attrs={"of": 2})
+
+    assert_same(function, OF_NUMBERS["some"])
+
+
+def test_what_zip_launches(cupy):
+    array, other = OF_NUMBERS["some"], lists(NUMBERS, [0, 3, 3, 7])
+    assert_at_once(cupy, lambda a: ak.zip({"x": a, "y": a}), [array], [])
+    assert_at_once(cupy, lambda a: ak.zip({"x": a, "y": a * 2}), [array], ["transform"])
+    assert_at_once(cupy, lambda a, b: ak.zip([a, b]), [array, other], ["reduce"], waiting=1)
+    assert_at_once(cupy, lambda a, b: ak.zip([a, b], depth_limit=1), [array, other], [])
