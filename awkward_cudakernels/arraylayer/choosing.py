@@ -6,21 +6,24 @@ from contextvars import ContextVar
 from functools import cache
 from typing import Any
 
+import awkward as ak
 import numpy as np
 from awkward._parameters import parameters_intersect
-from awkward.contents import NumpyArray
+from awkward.contents import Content, ListOffsetArray, NumpyArray
 
 from primitives import op, transform
 
 from ..kernels.bytemaskedarray import valid
 from .arrays import CudaArrays
 from .carries import can_be_one
-from .device import Method, is_own, is_plain
+from .device import Method, context_of, is_own, is_plain
 from .elementwise import number_of
+from .zipping import are_unnamed, contents_of_same_lists, fit
 
 _mergebool: ContextVar[bool] = ContextVar("_mergebool")
 """Whether the `ak.where` that runs makes numbers of booleans, where the other side has numbers."""
 
+_NUMBERS = (int, float, np.generic)
 _OF_OPS = "?bBhHiIlLqQfd"
 """Dtypes of numbers that are arguments of ops. Arrays may also be complex."""
 
@@ -58,16 +61,49 @@ def one_of_numbers(i, out, condition, x_when, x, y):
 
 
 def where(original: Method) -> Method:
-    """`ak.where` of three arguments: notes for its leaves what it was told about booleans."""
+    """`ak.where` of three arguments: of numbers, and of the same lists of them, at once; of others, it notes for the
+    leaves what it was told about booleans."""
 
-    def _impl3(condition: Any, x: Any, y: Any, mergebool: bool, *others: Any) -> Any:
+    def _impl3(
+        condition: Any, x: Any, y: Any, mergebool: bool, highlevel: bool, behavior: Any, attrs: Any
+    ) -> Any:
+        arrays = [given for given in (x, y, condition) if not isinstance(given, _NUMBERS)]
+        if isinstance(condition, ak.Array) and are_unnamed(arrays, attrs):
+            found = _of_same_lists(condition._layout, [getattr(side, "_layout", side) for side in (x, y)], mergebool)
+            if found is not None:
+                return context_of(arrays, behavior, attrs).wrap(found, highlevel=highlevel)
         before = _mergebool.set(mergebool)
         try:
-            return original(condition, x, y, mergebool, *others)
+            return original(condition, x, y, mergebool, highlevel, behavior, attrs)
         finally:
             _mergebool.reset(before)
 
     return _impl3
+
+
+def _of_same_lists(condition: Any, sides: list[Any], mergebool: bool) -> Any:
+    """The layout of numbers that are chosen, in lists if these are all the same; None of anything else.
+
+    Straight to the leaves, round awkward's broadcasting.
+    """
+    layouts = [condition, *(side for side in sides if isinstance(side, Content))]
+    if not fit(layouts) or any(type(side) is int and not -(2**63) <= side < 2**63 for side in sides):
+        return None  # awkward says what is wrong
+    offsets = None
+    if type(condition) is ListOffsetArray:
+        if not all(type(layout) is ListOffsetArray and is_plain(layout._content) for layout in layouts):
+            return None
+        contents = contents_of_same_lists(layouts)
+        if contents is None:
+            return None
+        offsets, left = condition._offsets, iter(contents)
+        condition = next(left)
+        sides = [next(left) if isinstance(side, Content) else side for side in sides]
+    x_side, y_side = map(_side, sides)
+    if not (is_plain(condition) and x_side and y_side and can_be_one(x_side[0], y_side[0], mergebool)):
+        return None
+    chosen = _chosen(condition._data, x_side, y_side, condition._backend)
+    return chosen if offsets is None else ListOffsetArray(offsets, chosen)
 
 
 def at_leaves(original: Method) -> Method:
@@ -95,7 +131,7 @@ def _side(given: Any) -> tuple[Any, Any] | None:
     """An array of the type that awkward makes of a side, and what ops take; None if there is no such thing."""
     if is_plain(given):
         return (given, given._data) if given._data.dtype.char in _OF_OPS + "FD" else None
-    if isinstance(given, (int, float, np.generic)):
+    if isinstance(given, _NUMBERS):
         dtype = np.asarray(given).dtype
         if dtype.char in _OF_OPS:
             return _like(dtype), number_of(dtype, given)

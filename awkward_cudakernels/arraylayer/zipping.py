@@ -19,7 +19,7 @@ def mask(original: Method) -> Method:
     """`ak.mask` by truth values for all elements, or by lists of those for lists: no launch, if they share offsets."""
 
     def _impl(array: Any, mask: Any, valid_when: Any, highlevel: bool, behavior: Any, attrs: Any) -> Any:
-        if _are_arrays((array, mask), attrs):
+        if are_unnamed((array, mask), attrs):
             found = _masked(array._layout, mask._layout, valid_when)
             if found is not None:
                 return context_of((array, mask), behavior, attrs).wrap(found, highlevel=highlevel)
@@ -41,7 +41,7 @@ def zip(original: Method) -> Method:
             and len(values) > 0
             and not right_broadcast
             and not optiontype_outside_record
-            and _are_arrays(values, attrs)
+            and are_unnamed(values, attrs)
         ):
             fields = list(arrays) if isinstance(arrays, Mapping) else None
             named = parameters if with_name is None else {**(parameters or {}), "__record__": with_name}
@@ -56,17 +56,18 @@ def zip(original: Method) -> Method:
     return _impl
 
 
-def _are_arrays(values: Any, attrs: Any) -> bool:
+def are_unnamed(values: Any, attrs: Any) -> bool:
+    """Whether they are arrays whose axes have no names, nor the result's."""
     return all(isinstance(value, ak.Array) and not has_named_axis(value, attrs) for value in values)
 
 
-def _fit(layouts: list[Any]) -> bool:
+def fit(layouts: list[Any]) -> bool:
     """Whether they are as long as one another, and on the device."""
     backend, n = layouts[0]._backend, layouts[0].length
     return type(backend.nplike) is CudaArrays and all(x._backend is backend and x.length == n for x in layouts)
 
 
-def _contents(layouts: list[Any]) -> list[Any] | None:
+def contents_of_same_lists(layouts: list[Any]) -> list[Any] | None:
     """Those of lists without parameters that have equal offsets, from 0 on: as long as these say. Else None."""
     offsets, nplike = layouts[0]._offsets, layouts[0]._backend.nplike
     if not (
@@ -82,13 +83,13 @@ def _contents(layouts: list[Any]) -> list[Any] | None:
 
 def _masked(content: Any, by: Any, valid_when: Any) -> Any:
     """The layout of the result; None if awkward must broadcast, or say what is wrong."""
-    if not _fit([content, by]):
+    if not fit([content, by]):
         return None
     if type(by) is not ListOffsetArray:
         return _of_truths(content, by, valid_when)
     if type(content) is not ListOffsetArray or not _are_truths(by._content):
         return None
-    found = _contents([content, by])
+    found = contents_of_same_lists([content, by])
     options = None if found is None else _of_truths(found[0], found[1], valid_when)
     return None if options is None else ListOffsetArray(content._offsets, options)
 
@@ -105,7 +106,7 @@ def _of_truths(content: Any, by: Any, valid_when: Any) -> Any:
 
 def _zipped(layouts: list[Any], depth_limit: Any, fields: Any, parameters: Any) -> Any:
     """The layout of the result; None if awkward must broadcast, or say what is wrong."""
-    if not _fit(layouts) or not (depth_limit is None or depth_limit in (1, 2)):
+    if not fit(layouts) or not (depth_limit is None or depth_limit in (1, 2)):
         return None
     first = layouts[0]
     if min(layout.purelist_depth for layout in layouts) < 1:
@@ -114,7 +115,7 @@ def _zipped(layouts: list[Any], depth_limit: Any, fields: Any, parameters: Any) 
         return RecordArray(layouts, fields, parameters=parameters, backend=first._backend)
     if not all(type(lists) is ListOffsetArray and is_plain(lists._content) for lists in layouts):
         return None
-    found = _contents(layouts)
+    found = contents_of_same_lists(layouts)
     if found is None:
         return None
     records = RecordArray(found, fields, parameters=parameters, backend=first._backend)

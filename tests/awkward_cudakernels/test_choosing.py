@@ -11,7 +11,9 @@ import numpy as np
 import operations
 import pytest
 from awkward._namedaxis import NamedAxesWithDims
+from awkward.index import Index64
 from operations import assert_same
+from test_at_once import assert_at_once
 from test_options import KINDS, content, indexed, lists, masked, numbers
 
 from awkward_cudakernels.arraylayer import choosing
@@ -425,3 +427,35 @@ def test_a_choice_in_a_choice_is_told_its_own(monkeypatch):
     condition, x = (ak.to_backend(ak.Array(data), "cuda") for data in (CONDITION, numbers("d")))
     assert where(condition, x, True, mergebool=False).layout.is_union
     assert not found[0].layout.is_union
+
+
+def test_the_same_lists_and_others():
+    a, b = (ak.contents.ListOffsetArray(Index64([0, 3, 3, 7]), content(numbers("d")[:n])) for n in (7, 9))
+    conditions = [
+        ak.contents.ListOffsetArray(Index64([0, 3, 3, 7]), content(np.arange(8) % 3 > 0)),
+        ak.contents.ListOffsetArray(Index64([0, 2, 3, 7]), content(np.arange(7) % 3 > 0)),
+        ak.contents.ListOffsetArray(Index64([0, 3, 7]), content(np.arange(7) % 3 > 0)),
+        ak.contents.ListOffsetArray(Index64([0, 3, 3, 7]), content(np.arange(7) % 3)),
+        ak.contents.ListOffsetArray(Index64([0, 3, 3, 7]), content(np.arange(7) > 1), parameters={"unit": "mm"}),
+        ak.Array([[True, None, False], [], [True, True, False, True]]).layout,
+        content(np.array([True, False, True])),
+        content(np.array([True])),
+    ]
+    for condition in conditions:
+        for sides in ((a, b), (b, a), (a, 1), (2.5, b), (1, False)):
+            assert_same(lambda c, x=sides[0], y=sides[1]: where(c, _there(x, c), _there(y, c)), condition)
+
+
+def _there(side, condition):
+    """A side on the backend of the condition."""
+    return ak.to_backend(ak.Array(side), ak.backend(condition)) if isinstance(side, ak.contents.Content) else side
+
+
+def test_what_the_same_lists_launch(cupy):
+    def function(a):
+        return where(a > 1, a, a * 2), where(a > 1, a, 0.5)
+
+    assert_at_once(
+        cupy, function, [ak.contents.ListOffsetArray(Index64([0, 3, 3, 7]), content(numbers("d")))],
+        ["transform"] * 5,
+    )  # fmt: skip
