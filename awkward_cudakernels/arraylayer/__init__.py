@@ -120,7 +120,8 @@ def _replacements() -> Iterator[tuple[Any, str, Callable[[Any], Any]]]:
     yield ak._connect.numpy, "array_ufunc", ufuncs.array_ufunc
     avoiding_carry = packing.broadcast_to_offsets_avoiding_carry
     yield ak._broadcasting, avoiding_carry.__name__, avoiding_carry
-    yield ak._do, "reduce", reducing.reduce
+    for replace in (reducing.reduce, reducing.sort, reducing.argsort):
+        yield ak._do, replace.__name__, replace
     yield awkward.operations.ak_where, "_impl3", choosing.where
     for operation, replace in (
         (awkward.operations.ak_cartesian, combining.cartesian),

@@ -1,4 +1,4 @@
-"""Reductions of lists, and extrema, of which empty lists have none: which these are is written with the result."""
+"""Lists are reduced and sorted straight; which of them are empty, and have no extremum, is written with the result."""
 
 from __future__ import annotations
 
@@ -66,32 +66,71 @@ def reduce(original: Method) -> Method:
     def reduce(
         layout: Any, reducer: Any, axis: Any = -1, mask: Any = True, keepdims: Any = False, behavior: Any = None
     ) -> Any:
-        if not (
-            type(layout) is ListOffsetArray
-            and type(axis) is int
-            and axis in (1, -1)
-            and type(layout._backend.nplike) is CudaArrays
-            and _is_of_numbers(layout._content)
-            and is_index64(layout._offsets._data)
-            and layout.length > 0
-            and layout._offsets[0] == 0
-            and is_within(layout)
-        ):
+        content = _elements(layout, axis)
+        if content is None:
             return original(layout, reducer, axis, mask, keepdims, behavior)
-        offsets, content, n = layout._offsets, layout._content, layout.length
-        if content.length != offsets[-1]:
-            content = content[: offsets[-1]]
+        reducer, offsets = layout._backend.prepare_reducer(reducer), layout._offsets
         return content._reduce_next(
-            layout._backend.prepare_reducer(reducer), 1, offsets[:-1], None, offsets, n, mask, keepdims, behavior
+            reducer, 1, offsets[:-1], None, offsets, layout.length, mask, keepdims, behavior
         )
 
     return reduce
 
 
+def sort(original: Method) -> Method:
+    """`ak._do.sort` along lists of numbers or of options of such: straight to these, as `reduce`."""
+
+    def sort(layout: Any, axis: Any = -1, ascending: Any = True, stable: Any = False) -> Any:
+        content = _elements(layout, axis)
+        if content is None:
+            return original(layout, axis, ascending, stable)
+        offsets = layout._offsets
+        found = content._sort_next(1, offsets[:-1], offsets, layout.length, ascending, stable)
+        return ListOffsetArray(offsets, found, parameters=layout._parameters)
+
+    return sort
+
+
+def argsort(original: Method) -> Method:
+    """`ak._do.argsort` along lists of numbers or of options of such: straight to these, as `reduce`."""
+
+    def argsort(layout: Any, axis: Any = -1, ascending: Any = True, stable: Any = False) -> Any:
+        content = _elements(layout, axis)
+        if content is None:
+            return original(layout, axis, ascending, stable)
+        offsets = layout._offsets
+        found = content._argsort_next(1, offsets[:-1], None, offsets, layout.length, ascending, stable)
+        return ListOffsetArray(offsets, found, parameters=layout._parameters)
+
+    return argsort
+
+
+def _elements(layout: Any, axis: Any) -> Any:
+    """What lists from offset 0 on have, if they are of numbers or of options of such, and the axis is theirs."""
+    if not (
+        type(layout) is ListOffsetArray
+        and type(axis) is int
+        and axis in (1, -1)
+        and type(layout._backend.nplike) is CudaArrays
+        and _is_of_numbers(layout._content)
+        and is_index64(layout._offsets._data)
+        and layout.length > 0
+        and layout._offsets[0] == 0
+        and is_within(layout)
+    ):
+        return None
+    content, n = layout._content, layout._offsets[-1]
+    return content if content.length == n else content[:n]
+
+
 def _is_of_numbers(content: Any) -> bool:
     if type(content) in (ByteMaskedArray, IndexedOptionArray):
         content = content._content
-    return type(content) is NumpyArray and is_on_device(content._data) and content.parameter("__array__") is None
+    return (
+        type(content) is NumpyArray
+        and is_on_device(content._data)
+        and content.parameter("__array__") is None
+    )
 
 
 def numpyarray_reduce_next(original: Method) -> Method:

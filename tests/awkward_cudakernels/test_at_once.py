@@ -738,3 +738,30 @@ def test_what_zip_launches(cupy):
     assert_at_once(cupy, lambda a: ak.zip({"x": a, "y": a * 2}), [array], ["transform"])
     assert_at_once(cupy, lambda a, b: ak.zip([a, b]), [array, other], ["reduce"], waiting=1)
     assert_at_once(cupy, lambda a, b: ak.zip([a, b], depth_limit=1), [array, other], [])
+
+
+# Reductions and sorts along lists
+
+
+ALONG = {
+    "sum": ak.sum,
+    "any": ak.any,
+    "count": ak.count,
+    "max": ak.max,
+    "argmin": ak.argmin,
+    "sort": ak.sort,
+    "argsort": ak.argsort,
+}
+
+
+@pytest.mark.parametrize("axis", [1, -1])
+@pytest.mark.parametrize("function", ALONG, **IDS)
+@pytest.mark.parametrize("name", MASKED, **IDS)
+def test_reductions_and_sorts_along_lists(name, function, axis):
+    reduced = ALONG[function]
+    options = [{"keepdims": True}, {"mask_identity": True}, {"keepdims": True, "mask_identity": True}]
+    if "sort" in function:
+        options = [{"ascending": False}, {"stable": True}]
+    for given in ({}, *options):
+        with contextlib.suppress(operations.Undefined):
+            assert_same(lambda a: reduced(a, axis=axis, **given), MASKED[name])  # noqa: B023
