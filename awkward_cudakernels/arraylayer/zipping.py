@@ -7,7 +7,7 @@ from typing import Any
 
 import awkward as ak
 import numpy as np
-from awkward.contents import ByteMaskedArray, ListOffsetArray, NumpyArray, RecordArray
+from awkward.contents import BitMaskedArray, ByteMaskedArray, ListOffsetArray, NumpyArray, RecordArray
 from awkward.index import Index8
 
 from .arrays import CudaArrays
@@ -62,9 +62,11 @@ def are_unnamed(values: Any, attrs: Any) -> bool:
 
 
 def fit(layouts: list[Any]) -> bool:
-    """Whether they are as long as one another, and on the device."""
+    """Whether they are as long as one another, and on the device; bits become bytes where awkward broadcasts them."""
     backend, n = layouts[0]._backend, layouts[0].length
-    return type(backend.nplike) is CudaArrays and all(x._backend is backend and x.length == n for x in layouts)
+    return type(backend.nplike) is CudaArrays and all(
+        x._backend is backend and x.length == n and type(x) is not BitMaskedArray for x in layouts
+    )
 
 
 def contents_of_same_lists(layouts: list[Any]) -> list[Any] | None:
@@ -99,7 +101,11 @@ def _are_truths(by: Any) -> bool:
 
 
 def _of_truths(content: Any, by: Any, valid_when: Any) -> Any:
-    if not _are_truths(by) or (type(content) is NumpyArray and content._data.ndim != 1):
+    if (
+        not _are_truths(by)
+        or type(content) is BitMaskedArray
+        or (type(content) is NumpyArray and content._data.ndim != 1)
+    ):
         return None
     return ByteMaskedArray.simplified(Index8(by._data.view(np.int8)), content, valid_when=valid_when)
 

@@ -632,6 +632,19 @@ MASKED = {
         Index(np.array([0, 3, 3, 7])),
         ak.contents.ByteMaskedArray(ak.index.Index8(np.arange(7, dtype=np.int8) % 2), NumpyArray(NUMBERS), True),
     ),
+    "bits": ak.contents.BitMaskedArray(
+        ak.index.IndexU8(np.array([5], np.uint8)), NumpyArray(NUMBERS), True, 7, lsb_order=True
+    ),
+    "no bits": ak.contents.BitMaskedArray(
+        ak.index.IndexU8(np.array([], np.uint8)), NumpyArray(NUMBERS[:0]), True, 0, lsb_order=True
+    ),
+    "lists of bits": lists(
+        ak.contents.BitMaskedArray(
+            ak.index.IndexU8(np.array([5], np.uint8)), NumpyArray(NUMBERS), True, 7, lsb_order=True
+        ),
+        [0, 3, 3, 7],
+    ),
+    "unmasked": ak.contents.UnmaskedArray(NumpyArray(NUMBERS)),
     "longer than its lists": lists(np.arange(20), [0, 3, 3, 7]),
     "a dimension more": NumpyArray(np.arange(14).reshape(7, 2)),
 }
