@@ -7,7 +7,7 @@ from typing import Any
 
 import awkward as ak
 import numpy as np
-from awkward.contents import BitMaskedArray, ByteMaskedArray, ListOffsetArray, NumpyArray, RecordArray
+from awkward.contents import ByteMaskedArray, ListOffsetArray, NumpyArray, RecordArray
 from awkward.index import Index8
 
 from .arrays import CudaArrays
@@ -62,11 +62,14 @@ def are_unnamed(values: Any, attrs: Any) -> bool:
 
 
 def fit(layouts: list[Any]) -> bool:
-    """Whether they are as long as one another, and on the device; bits become bytes where awkward broadcasts them."""
+    """Whether they are as long as one another, and on the device."""
     backend, n = layouts[0]._backend, layouts[0].length
-    return type(backend.nplike) is CudaArrays and all(
-        x._backend is backend and x.length == n and type(x) is not BitMaskedArray for x in layouts
-    )
+    return type(backend.nplike) is CudaArrays and all(x._backend is backend and x.length == n for x in layouts)
+
+
+def as_sliced(content: Any) -> Any:
+    """All of a layout, as a slice: awkward's broadcasting takes one, in which bits become bytes."""
+    return content._getitem_range(0, content.length)
 
 
 def contents_of_same_lists(layouts: list[Any]) -> list[Any] | None:
@@ -101,13 +104,9 @@ def _are_truths(by: Any) -> bool:
 
 
 def _of_truths(content: Any, by: Any, valid_when: Any) -> Any:
-    if (
-        not _are_truths(by)
-        or type(content) is BitMaskedArray
-        or (type(content) is NumpyArray and content._data.ndim != 1)
-    ):
+    if not _are_truths(by) or (type(content) is NumpyArray and content._data.ndim != 1):
         return None
-    return ByteMaskedArray.simplified(Index8(by._data.view(np.int8)), content, valid_when=valid_when)
+    return ByteMaskedArray.simplified(Index8(by._data.view(np.int8)), as_sliced(content), valid_when=valid_when)
 
 
 def _zipped(layouts: list[Any], depth_limit: Any, fields: Any, parameters: Any) -> Any:
@@ -118,7 +117,7 @@ def _zipped(layouts: list[Any], depth_limit: Any, fields: Any, parameters: Any) 
     if min(layout.purelist_depth for layout in layouts) < 1:
         return None  # unions, in which awkward counts otherwise
     if depth_limit == 1 or all(map(is_plain, layouts)):
-        return RecordArray(layouts, fields, parameters=parameters, backend=first._backend)
+        return RecordArray(list(map(as_sliced, layouts)), fields, parameters=parameters, backend=first._backend)
     if not all(type(lists) is ListOffsetArray and is_plain(lists._content) for lists in layouts):
         return None
     found = contents_of_same_lists(layouts)

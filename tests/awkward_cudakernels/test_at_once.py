@@ -623,6 +623,9 @@ def test_what_picking_launches(cupy):
 # ak.mask
 
 
+BITS = ak.contents.BitMaskedArray(
+    ak.index.IndexU8(np.array([5], np.uint8)), NumpyArray(NUMBERS), True, 7, lsb_order=True
+)
 MASKED = {
     **FLAT,
     "options": ak.contents.ListOffsetArray(
@@ -632,19 +635,16 @@ MASKED = {
         Index(np.array([0, 3, 3, 7])),
         ak.contents.ByteMaskedArray(ak.index.Index8(np.arange(7, dtype=np.int8) % 2), NumpyArray(NUMBERS), True),
     ),
-    "bits": ak.contents.BitMaskedArray(
-        ak.index.IndexU8(np.array([5], np.uint8)), NumpyArray(NUMBERS), True, 7, lsb_order=True
-    ),
+    "bits": BITS,
     "no bits": ak.contents.BitMaskedArray(
         ak.index.IndexU8(np.array([], np.uint8)), NumpyArray(NUMBERS[:0]), True, 0, lsb_order=True
     ),
-    "lists of bits": lists(
-        ak.contents.BitMaskedArray(
-            ak.index.IndexU8(np.array([5], np.uint8)), NumpyArray(NUMBERS), True, 7, lsb_order=True
-        ),
-        [0, 3, 3, 7],
-    ),
+    "lists of bits": lists(BITS, [0, 3, 3, 7]),
     "unmasked": ak.contents.UnmaskedArray(NumpyArray(NUMBERS)),
+    "regular bits": ak.contents.RegularArray(BITS, 2),
+    "records of bits": ak.contents.RecordArray([BITS, NumpyArray(NUMBERS)], ["x", "y"]),
+    "lists of records of bits": lists(ak.contents.RecordArray([BITS], ["x"]), [0, 3, 3, 7]),
+    "lists of regular bits": lists(ak.contents.RegularArray(BITS, 2), [0, 1, 1, 3]),
     "longer than its lists": lists(np.arange(20), [0, 3, 3, 7]),
     "a dimension more": NumpyArray(np.arange(14).reshape(7, 2)),
 }
