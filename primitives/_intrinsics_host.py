@@ -119,12 +119,12 @@ def ADD(a: Any, b: Any) -> Any:
 
 @host_op
 def MAX(a: Any, b: Any) -> Any:
-    return b if a < b else a
+    return b if a < b or b != b else a
 
 
 @host_op
 def MIN(a: Any, b: Any) -> Any:
-    return b if b < a else a
+    return b if b < a or b != b else a
 
 
 @host_op

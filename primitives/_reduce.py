@@ -38,7 +38,7 @@ def reduce(
         n: number of indexes; with 0, `total` receives the identity (0, or the last value of the type).
         value: ``(value_op, *value_args)``.
         total: an array of one element of `dtype`, which receives the combination; it stays on the device.
-        combine: ``"add"``, ``"maximum"`` or ``"minimum"``.
+        combine: ``"add"``, ``"maximum"`` or ``"minimum"``, of which NaN is the result if it is among the values.
         dtype: the type of the values: ``"int64"``, ``"uint64"`` or ``"float64"``. Sums of floats are
             the same every time.
 

@@ -131,7 +131,7 @@ def scan(
         value: ``(value_op, *value_args)``.
         emit: ``(emit_op, *emit_args)``.
         total: an array of one element of `dtype`, which receives the combination of all values.
-        combine: ``"add"``, ``"maximum"`` or ``"minimum"``.
+        combine: ``"add"``, ``"maximum"`` or ``"minimum"``, of which NaN is the result if it is among the values.
         dtype: the type of the values: ``"int64"``, ``"uint64"``, ``"float64"``; or, to add only and
             faster, ``"count"``, which is int64 with all partial sums within 62 bits, and ``"flag"``,
             which is 1 unless it is 0. By default ``"count"`` for sums, ``"int64"`` for the others.
@@ -257,7 +257,7 @@ def inclusive_scan(values: Any, out: Any, *, combine: str = "add") -> None:
     Args:
         values: integers, floats or booleans; shape ``(n,)``.
         out: shape at least ``(n,)``; sums are made in its kind's 64-bit type and may overwrite `values`.
-        combine: ``"add"``, ``"maximum"`` or ``"minimum"``.
+        combine: ``"add"``, ``"maximum"`` or ``"minimum"``, of which NaN is the result if it is among the values.
 
     One launch; never synchronizes.
 
@@ -278,7 +278,7 @@ def exclusive_scan(values: Any, out: Any, *, combine: str = "add") -> None:
     Args:
         values: integers, floats or booleans; shape ``(n,)``.
         out: shape at least ``(n,)``; sums are made in its kind's 64-bit type and may overwrite `values`.
-        combine: ``"add"``, ``"maximum"`` or ``"minimum"``.
+        combine: ``"add"``, ``"maximum"`` or ``"minimum"``, of which NaN is the result if it is among the values.
 
     One launch; never synchronizes.
 

@@ -4,10 +4,11 @@ typedef unsigned long long uint64;
 
 #define FULL 0xFFFFFFFFu
 
-// The combinations of a scan, and where they start.
+// The combinations of scans and reductions, and where they start. NaN is the largest and the smallest: in what order
+// values are combined must not matter.
 #define ADD(a, b) ((a) + (b))
-#define MAX(a, b) ((a) < (b) ? (b) : (a))
-#define MIN(a, b) ((b) < (a) ? (b) : (a))
+#define MAX(a, b) ((a) < (b) || (b) != (b) ? (b) : (a))
+#define MIN(a, b) ((b) < (a) || (b) != (b) ? (b) : (a))
 #define INT64_LOWEST (-0x7FFFFFFFFFFFFFFFll - 1)
 #define INT64_HIGHEST 0x7FFFFFFFFFFFFFFFll
 #define UINT64_HIGHEST 0xFFFFFFFFFFFFFFFFull

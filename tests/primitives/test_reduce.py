@@ -43,6 +43,17 @@ def test_the_combination_of_all_values(xp, to_numpy, n, combine, dtype):
     assert to_numpy(total).tolist() == [expected]
 
 
+@pytest.mark.parametrize("n", [1, 33, 2049, 70_000])
+@pytest.mark.parametrize("combine", ["maximum", "minimum"])
+def test_nan_is_the_result_wherever_it_is(xp, to_numpy, n, combine):
+    for at in {0, n // 2, n - 1}:
+        x = np.random.default_rng(n).normal(size=n)
+        x[at] = np.nan
+        total = xp.zeros(1)
+        reduce(n, (number, xp.asarray(x)), total, combine=combine, dtype="float64")
+        assert np.isnan(to_numpy(total)).all()
+
+
 def test_integers_wrap(xp, to_numpy):
     total = xp.zeros(1, np.int64)
     reduce(3, (number, xp.asarray([2**62, 2**62, 1])), total)

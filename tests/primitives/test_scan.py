@@ -206,6 +206,18 @@ def test_inclusive_and_exclusive(xp, to_numpy, n, combine, dtype):
         assert to_numpy(out)[0] == identity[combine]
 
 
+@pytest.mark.parametrize("n", [1, 257, 5000, 100_000])
+@pytest.mark.parametrize("combine", ["maximum", "minimum"])
+def test_after_nan_all_are_nan(xp, to_numpy, n, combine):
+    for at in {0, n // 3, n - 1}:
+        x = np.random.default_rng(n).normal(size=n)
+        x[at] = np.nan
+        out = xp.zeros(n)
+        inclusive_scan(xp.asarray(x), out, combine=combine)
+        expected = getattr(np, combine).accumulate(x)
+        assert np.array_equal(to_numpy(out), expected, equal_nan=True)
+
+
 def test_in_place(xp, to_numpy):
     x = xp.ones(5000, np.int64)
     inclusive_scan(x, x)
