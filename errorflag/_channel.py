@@ -90,6 +90,10 @@ class Channel:
         self.pending.append((number, call, errors, length))
         return (number % RING) << 48
 
+    def is_uncertain(self) -> bool:
+        """Whether a launch may have failed that the host has not seen the end of. One without messages cannot."""
+        return any(errors for _, _, errors, _ in list(self.pending))
+
     def _shorten(self, number: int) -> None:
         # Host kernels have finished when their call returns: the word says all there is to know.
         if int(self.word[0]) == NO_ERROR:
@@ -193,7 +197,9 @@ class DeviceChannel(Channel):
         self._cupy_device = cupy.cuda.Device(device)
         self._several = cupy.cuda.runtime.getDeviceCount() > 1
         with self._cupy_device:
-            self.word = cupy.cuda.Memory(16)  # not from a pool, whose memory another stream may still write to
+            self.word = cupy.cuda.Memory(
+                16
+            )  # not from a pool, whose memory another stream may still write to
             self._mirror = np.frombuffer(self._alloc_pinned(8), np.uint64, 1)
             self._event = cupy.cuda.Event(disable_timing=True)
             self.word_pointer = int(self.word.ptr)
@@ -216,6 +222,10 @@ class DeviceChannel(Channel):
         low = number % RING
         return (low - 0x1_0000 if low >= 0x8000 else low) << 48
 
+    def is_uncertain(self) -> bool:
+        """As `Channel.is_uncertain`; nobody knows how often a graph has been launched."""
+        return bool(self._graph_records) or super().is_uncertain()
+
     @contextmanager
     def graph(self) -> Iterator[None]:
         """Inside, launches keep their numbers and records for good: see `graph`."""
@@ -236,7 +246,9 @@ class DeviceChannel(Channel):
             del self.open
 
     def _reset(self) -> None:
-        self._told[0] = 0  # before the word: but for a graph's replay (`_look`), no kernel can set it in between
+        self._told[0] = (
+            0  # before the word: but for a graph's replay (`_look`), no kernel can set it in between
+        )
         self._runtime.memsetAsync(self.word_pointer, 0xFF, 8, self.stream)
         if self._failed:
             self._failed = False
@@ -573,7 +585,9 @@ def graph() -> AbstractContextManager[None]:
 
 
 def check() -> None:
-    """As `synchronize` of the current stream, but waits only if the outcome of a launch is unknown.
+    """As `synchronize` of the current stream, but waits only if a launch on it can have failed since the last wait.
+
+    One whose op has no messages cannot. For what hands out values that the host has not read.
 
     Raises:
         DeviceValueError: the earliest failing call, in it the lowest element.
@@ -582,11 +596,9 @@ def check() -> None:
         >>> import errorflag
         >>> errorflag.check()
     """
-    if host_channel().pending:
-        host_channel().synchronize()
-    found = _current_device_channel()
-    if found is not None and found.pending:
-        found.synchronize()
+    for found in (host_channel(), _current_device_channel()):
+        if found is not None and found.is_uncertain():
+            found.synchronize()
 
 
 def read(*arrays: Any) -> list[Any]:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import errorflag
-from errorflag import DeviceValueError
+from errorflag import DeviceValueError, _channel
 from primitives import (
     exclusive_scan,
     inclusive_scan,
@@ -52,6 +52,30 @@ def arrays(bad=None, n=10):
     if bad is not None:
         x[bad] = -1
     return cupy.full(n, -7.0), cupy.asarray(x)
+
+
+@op
+def infallible(i, out, x):
+    out[i] = x[i]
+
+
+def test_a_check_waits_only_for_launches_that_can_fail(monkeypatch):
+    waited = []
+    wait = _channel.DeviceChannel.synchronize
+    monkeypatch.setattr(_channel.DeviceChannel, "synchronize", lambda self: (waited.append(self), wait(self)))
+    transform(infallible, 10, *arrays())
+    errorflag.check()
+    assert waited == []
+    transform(check, 10, *arrays())
+    transform(infallible, 10, *arrays())
+    errorflag.check()
+    errorflag.check()
+    assert len(waited) == 1
+    transform(check, 10, *arrays(bad=7))
+    transform(infallible, 10, *arrays())
+    with pytest.raises(DeviceValueError, match="negative") as caught:
+        errorflag.check()
+    assert caught.value.index == 7
 
 
 def test_the_lower_of_two_errors_in_1000_runs():
@@ -320,9 +344,7 @@ def test_no_primitive_waits_for_the_device(pending_error):
         "exclusive_scan": lambda: exclusive_scan(x, out),
         "reduce": lambda: reduce(n, (_one, x), total),
         "segmented_argsort": lambda: segmented_argsort(offsets, out, order_of(values), elements=n),
-        "segmented_argsort by radix": lambda: segmented_argsort(
-            whole, out, order_of(values), elements=n
-        ),
+        "segmented_argsort by radix": lambda: segmented_argsort(whole, out, order_of(values), elements=n),
         "segmented_sort": lambda: segmented_sort(offsets, values, sorted_values),
         "offsets_from": lambda: offsets_from((_one, x), n, out),
         "select": lambda: select((_one, x), n, out, total=total),

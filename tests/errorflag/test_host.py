@@ -34,6 +34,27 @@ def arrays(bad=None, n=10):
     return np.full(n, -7.0), x
 
 
+@op
+def infallible(i, out, x):
+    out[i] = x[i]
+
+
+def test_a_check_waits_only_for_launches_that_can_fail():
+    transform(infallible, 10, *arrays())
+    errorflag.check()
+    assert errorflag.pending_calls() == 1
+    transform(check, 10, *arrays())
+    transform(infallible, 10, *arrays())
+    errorflag.check()
+    assert errorflag.pending_calls() == 0
+    transform(check, 10, *arrays(bad=7))
+    transform(infallible, 10, *arrays())
+    with pytest.raises(DeviceValueError, match="negative") as caught:
+        errorflag.check()
+    assert caught.value.index == 7
+    errorflag.check()
+
+
 def test_word_layout():
     channel = Channel()
     base = channel.open(errorflag.Call("f"), ("a", "b"), 10)
