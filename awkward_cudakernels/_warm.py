@@ -17,6 +17,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from awkward import _reducers
 
 from primitives import (
     _cache,
@@ -56,6 +57,7 @@ from .arraylayer import (
     picking,
     reducing,
     slices,
+    totals,
 )
 from .signatures import Argument, families
 
@@ -275,6 +277,13 @@ def _array_layer() -> Iterator[Build]:
                 reducing.write_extremum(x, none, x, out, None, lists, True, start)
                 start = reducing.BEATEN[reducing.wide(x.dtype)][True]
                 reducing.write_extremum(out, none, x, out, out, lists, True, start)
+        for kind in totals.REDUCED:
+            x = _array(kind)
+            for reducer in totals.COMBINATIONS:
+                totals.of_numbers(x, reducer)
+            totals.of_numbers(x, _reducers.Sum, np.dtype(np.float64))  # of means
+            for reducer in totals.TRUTHS:
+                totals.of_truths(x, reducer)
         for kind in moments.REDUCED:
             x, real = _array(kind), _array("d")
             for lists in (1, n - 1):  # long ones, and short ones

@@ -12,6 +12,7 @@ from awkward.index import Index8
 from primitives import op
 
 from ..kernels.reducers import BEATEN, extremum, position_of_extremum, wide
+from . import totals
 from .arrays import CudaArrays
 from .device import Method, is_index64, is_on_device, is_plain, is_within
 
@@ -58,7 +59,7 @@ def write_extremum(
 
 
 def reduce(original: Method) -> Method:
-    """`ak._do.reduce` along lists of numbers or of options of such: straight to these.
+    """`ak._do.reduce` of all numbers, and along lists of numbers or of options of such: straight to these.
 
     awkward reduces an array of one list of them, of which it makes the offsets, and takes its only element.
     """
@@ -66,6 +67,10 @@ def reduce(original: Method) -> Method:
     def reduce(
         layout: Any, reducer: Any, axis: Any = -1, mask: Any = True, keepdims: Any = False, behavior: Any = None
     ) -> Any:
+        if axis is None and not keepdims:
+            found = totals.of_all(layout, reducer)
+            if found is not None:
+                return found
         content = _elements(layout, axis)
         if content is None:
             return original(layout, reducer, axis, mask, keepdims, behavior)

@@ -20,6 +20,7 @@ import awkward_cudakernels
 import errorflag
 from awkward_cudakernels.bench.operations import OPERATIONS
 from awkward_cudakernels.bench.sample import Sample
+from errorflag._channel import host_channel
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "waits.md"
 START, END = "<!-- waits -->\n", "<!-- /waits -->\n"
@@ -62,8 +63,14 @@ def watched() -> Iterator[Waits]:
 
         return call
 
+    def check():
+        if host_channel().is_uncertain():
+            list.append(found, asker())
+        return checked()
+
+    checked = errorflag.check
     names = "read", "read_items", "synchronize"
-    replaced = {name: noting(getattr(errorflag, name)) for name in names}
+    replaced = {"check": check} | {name: noting(getattr(errorflag, name)) for name in names}
     with patch.multiple(errorflag, **replaced), patch.object(pretended_cupy, "waits", found):
         yield found
 
