@@ -715,3 +715,26 @@ def test_validity(layout, valid):
     assert ak.is_valid(array) is valid
     assert (ak.validity_error(array) == "") is valid
     errorflag.synchronize()
+
+
+def test_ends_of_all_indexes_of_an_array_are_forgotten():
+    from awkward_cudakernels._ends import forget_ends, known_ends, remember_ends
+
+    class Index:
+        def __init__(self, data):
+            self._data = data
+
+    data = np.array([0, 5])
+    first, second = Index(data), Index(data)
+    for index in (first, second, first):
+        remember_ends(index, 0, 5)
+    del first
+    assert len(known_ends[id(data)]) == 1
+    third = Index(data)
+    remember_ends(third, 0, 5)
+    forget_ends(data)
+    assert not hasattr(second, "_ends") and not hasattr(third, "_ends")
+    assert id(data) not in known_ends
+    remember_ends(second, 1, 2)
+    del second
+    assert id(data) not in known_ends
