@@ -134,7 +134,7 @@ def plain(value):
 
 
 def wrapped(value):
-    if isinstance(value, (np.ndarray, np.generic)):
+    if isinstance(value, (np.ndarray, np.generic, int)):  # an older NumPy counts in Python's numbers
         return np.asarray(value).view(ndarray)
     if isinstance(value, tuple):
         return tuple(map(wrapped, value))
