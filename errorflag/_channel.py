@@ -25,6 +25,7 @@ CHECK_EVERY = 1024
 """Launches between two looks at whether the pending list can be shortened."""
 HIGH_WATER = RING - 2 * CHECK_EVERY
 SMALL = 4096
+SLOTS = SMALL // 16
 """Bytes that are read back through a buffer that stays."""
 PER_THREAD_STREAM = 2
 
@@ -42,6 +43,12 @@ class Named(Protocol):
 
 Record = tuple[int, Named, tuple[str, ...], int]
 """A launch: its number, what it belongs to, the messages of its op, its number of elements."""
+
+
+def _message(errors: tuple[str, ...], word: int) -> str:
+    """What the code of a word stands for; an op of the user's can return any."""
+    code = word & 0xFF
+    return errors[code] if code < len(errors) else f"error {code + 1}, for which there is no message,"
 
 
 class Channel:
@@ -75,6 +82,7 @@ class Channel:
         self._numbers: Iterator[int] = itertools.count(1)
         self._dropped_calls = 0  # calls since the last drain that are not pending any more
         self._last_dropped: Named | None = None
+        self._later_calls = 0  # calls after one that has failed, whose records are not kept
 
     def open(self, call: Named, errors: tuple[str, ...], length: int) -> int:
         """Registers a launch; returns its `base`, to be given to the kernel.
@@ -96,9 +104,17 @@ class Channel:
 
     def _shorten(self, number: int) -> None:
         # Host kernels have finished when their call returns: the word says all there is to know.
-        if int(self.word[0]) == NO_ERROR:
-            with self.lock:
+        word = int(self.word[0])
+        with self.lock:
+            if word == NO_ERROR:
                 self._drop(number)
+                return
+            last: Named | None = None
+            while self.pending and self.pending[-1][0] % RING != word >> 48:
+                call = self.pending.pop()[1]
+                if call is not last or not isinstance(call, Call):
+                    self._later_calls += 1
+                last = call
 
     def _drop(self, until: int) -> None:
         """Forgets the launches with numbers below `until`: they ended without an error."""
@@ -111,7 +127,7 @@ class Channel:
 
     def _drain(self, until: int) -> None:
         self._drop(until)
-        self._dropped_calls = 0
+        self._dropped_calls = self._later_calls = 0
         self._last_dropped = None
 
     def _error(self, word: int) -> tuple[DeviceValueError, Decorate | None]:
@@ -129,8 +145,8 @@ class Channel:
         if found is None:
             raise RuntimeError(f"errorflag: the word {word:#018x} belongs to no pending launch")
         invocation, (_, call, errors, length) = found
-        exception = DeviceValueError(call.name, errors[word & 0xFF], index, invocation)
-        later = calls - 1 - invocation
+        exception = DeviceValueError(call.name, _message(errors, word), index, invocation)
+        later = calls - 1 - invocation + self._later_calls
         add_note(
             exception,
             f"at element {index} of {length}"
@@ -145,9 +161,11 @@ class Channel:
             if word == NO_ERROR:
                 self._drain(until)
                 return
-            exception, decorate = self._error(word)
-            self._reset()
-            self._drain(until)
+            try:
+                exception, decorate = self._error(word)
+            finally:  # also if no launch is known that can have failed so: the stream works on
+                self._reset()
+                self._drain(until)
         if decorate is not None:
             decorate(exception)  # which may read arrays, so not before the channel works again
         raise exception
@@ -239,11 +257,15 @@ class DeviceChannel(Channel):
             self._graph_records.append((number, call, errors, length))
             return (number - 0x1_0000) << 48
 
+        outer = vars(self).get("open")
         self.open = open  # type: ignore[method-assign]
         try:
             yield
         finally:
-            del self.open
+            if outer is None:
+                del self.open
+            else:
+                self.open = outer  # type: ignore[method-assign]
 
     def _reset(self) -> None:
         self._told[0] = (
@@ -301,7 +323,7 @@ class DeviceChannel(Channel):
         if number >= RING:
             _, call, errors, length = self._graph_records[number - RING]
             index = (word >> 8) & 0xFF_FFFF_FFFF
-            exception = DeviceValueError(call.name, errors[word & 0xFF], index, number - RING)
+            exception = DeviceValueError(call.name, _message(errors, word), index, number - RING)
             add_note(exception, f"at element {index} of {length}, in a CUDA graph")
             return exception, call.decorate
         if self._failed:
@@ -342,6 +364,8 @@ class DeviceChannel(Channel):
         if self._elsewhere():
             with self._cupy_device:
                 return self.read(*arrays)
+        for array in arrays:
+            _check_array(array, self.device)
         sizes = [array.nbytes for array in arrays]
         ends = list(itertools.accumulate(((size + 15) & ~15 for size in sizes), initial=0))
         buffer = self._pinned(ends[-1])
@@ -364,7 +388,7 @@ class DeviceChannel(Channel):
         """Single elements of a device array as Python numbers, in one wait; the short form of `read`.
 
         Args:
-            array: a contiguous, one-dimensional CuPy array of this channel's device.
+            array: a contiguous CuPy array of this channel's device.
             positions: non-negative positions in it, at most 256.
 
         Raises:
@@ -373,13 +397,20 @@ class DeviceChannel(Channel):
         if self._elsewhere():
             with self._cupy_device:
                 return self.items(array, positions)
+        if not array._c_contiguous:
+            _check_array(array, self.device)
         small = self._small()
         dtype = array.dtype
         size = dtype.itemsize
         to, start = small.address, array.data.ptr
         copy, stream = self._runtime.memcpyAsync, self.stream
         until = next(self._numbers)
+        last = array.size - 1
+        if len(positions) > SLOTS:
+            raise ValueError(f"argument 'positions' has {len(positions)} elements; it must have at most {SLOTS}")
         for position in positions:
+            if not 0 <= position <= last:
+                raise IndexError(f"argument 'positions' has {position}; the array has {array.size} elements")
             copy(to, start + position * size, size, 2, stream)
             to += 16
         self._runtime.streamSynchronize(stream)
@@ -605,14 +636,15 @@ def read(*arrays: Any) -> list[Any]:
     """Copies arrays to the host in one wait of the current stream, which tells of errors, too.
 
     Args:
-        arrays: contiguous CuPy arrays of the current device, or NumPy arrays, which come back as
-            they are.
+        arrays: contiguous CuPy arrays of one device, or NumPy arrays, which come back as they are.
 
     Returns:
         NumPy arrays of the same shapes and dtypes.
 
     Raises:
-        DeviceValueError: if a launch on the stream has failed.
+        DeviceValueError: if a launch on the device's current stream has failed.
+        TypeError: an argument is no array, or arrays are in different places.
+        ValueError: an array is not contiguous.
 
     Example:
         >>> import numpy as np
@@ -624,10 +656,7 @@ def read(*arrays: Any) -> list[Any]:
     if all(isinstance(array, np.ndarray) for array in arrays):
         host_channel().synchronize()
         return [np.asarray(array) for array in arrays]
-    import cupy
-
-    stream = cupy.cuda.get_current_stream()
-    return channel(cupy.cuda.runtime.getDevice(), stream.ptr).read(*arrays)
+    return _channel_of(next(array for array in arrays if not isinstance(array, np.ndarray))).read(*arrays)
 
 
 def pending_calls() -> int:
@@ -639,18 +668,21 @@ def pending_calls() -> int:
         >>> errorflag.pending_calls()
         0
     """
-    return len(host_channel().pending) + sum(len(found.pending) for found in _channels.values())
+    return len(host_channel().pending) + sum(len(found.pending) for found in list(_channels.values()))
 
 
 def read_items(array: Any, positions: Sequence[int]) -> list[Any]:
     """Single elements of an array as Python numbers, in one wait of the current stream.
 
     Args:
-        array: a contiguous CuPy array of the current device, or a NumPy array.
+        array: a contiguous CuPy array, or a NumPy array.
         positions: non-negative positions in it, in C order if it has several dimensions; at most 256.
 
     Raises:
-        DeviceValueError: if a launch on the stream has failed.
+        DeviceValueError: if a launch on the array's device, in its current stream, has failed.
+        IndexError: a position is not in the array.
+        TypeError: it is no array.
+        ValueError: the array is not contiguous, or there are too many positions.
 
     Example:
         >>> import numpy as np
@@ -661,7 +693,26 @@ def read_items(array: Any, positions: Sequence[int]) -> list[Any]:
     """
     if isinstance(array, np.ndarray):
         host_channel().synchronize()
+        if any(not 0 <= position < array.size for position in positions):
+            raise IndexError(f"argument 'positions' is {list(positions)}; the array has {array.size} elements")
         return array.reshape(-1)[list(positions)].tolist()
+    return _channel_of(array).items(array, positions)
+
+
+def _channel_of(array: Any) -> DeviceChannel:
+    """The channel of the current stream of the device that a CuPy array is on."""
     import cupy
 
-    return channel(array.data.device_id, cupy.cuda.get_current_stream().ptr).items(array, positions)
+    if not isinstance(array, cupy.ndarray):
+        raise TypeError(f"errorflag reads arrays of CuPy and NumPy, not a {type(array).__name__}")
+    device = array.data.device_id
+    return channel(device, cupy.cuda.get_current_stream(device).ptr)
+
+
+def _check_array(array: Any, device: int) -> None:
+    import cupy
+
+    if not isinstance(array, cupy.ndarray) or array.data.device_id != device:
+        raise TypeError(f"errorflag reads arrays of one place: this one is of CUDA device {device}, another is not")
+    if not array._c_contiguous:
+        raise ValueError("errorflag reads contiguous arrays: copy it first")

@@ -524,3 +524,35 @@ def test_two_devices():
         assert caught.value.index == 6
     with pytest.raises(TypeError, match="all arrays of a call must be in one place"):
         transform(check, 10, arrays()[0], good[1])
+
+
+def test_a_graph_in_a_graph_keeps_the_numbers_of_the_outer_one():
+    import cupy
+
+    channel = errorflag.channel(0, cupy.cuda.get_current_stream().ptr)
+    before = len(channel._graph_records)
+    with errorflag.graph():
+        with errorflag.graph():
+            transform(infallible, 10, *arrays())
+        transform(infallible, 10, *arrays())
+        assert len(channel._graph_records) == before + 2
+    transform(infallible, 10, *arrays())
+    assert len(channel._graph_records) == before + 2
+    synchronize()
+
+
+def test_memory_of_scans_stays_for_threads_that_are_about_to_launch():
+    import cupy
+
+    with cupy.cuda.Stream(non_blocking=True) as stream:
+        channel = errorflag.channel(0, stream.ptr)
+        channel.scratch.clear()  # of an earlier stream at this address
+        inclusive_scan(cupy.ones(10, np.int8), cupy.zeros(10, np.int64))
+        ((key, small),) = channel.scratch.items()
+        n = 10_000_000
+        out = cupy.zeros(n, np.int64)
+        inclusive_scan(cupy.ones(n, np.int8), out)
+        assert channel.scratch[key][0] > small[0]
+        assert channel.scratch[key][2] is small
+        assert int(out[-1]) == n
+        synchronize()

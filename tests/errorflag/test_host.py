@@ -219,3 +219,36 @@ def test_the_exception_survives_pickling():
 def test_header():
     assert (errorflag.header_path() / "errorflag.cuh").read_text() == errorflag.header()
     assert "errorflag_report" in errorflag.header()
+
+
+def test_a_word_that_no_launch_can_have_written_is_told_once():
+    for code, element in ((2, 5), (254, 0)):
+        channel = Channel()
+        base = channel.open(errorflag.Call("f"), ("a",), 10)
+        channel.word[0] = base | (element << 8) | code
+        with pytest.raises(DeviceValueError, match=f"^error {code + 1}, for which there is no message") as caught:
+            channel.synchronize()
+        assert caught.value.index == element
+        channel.synchronize()
+    channel = Channel()
+    channel.word[0] = 5 << 48
+    with pytest.raises(RuntimeError, match="belongs to no pending launch"):
+        channel.synchronize()
+    channel.synchronize()
+    assert channel.word[0] == NO_ERROR
+
+
+def test_what_is_launched_after_an_error_is_counted_and_not_kept():
+    channel = Channel()
+    base = channel.open(errorflag.Call("f"), ("a",), 10)
+    channel.word[0] = base
+    for _ in range(5000):
+        channel.open(errorflag.Call("g"), (), 10)
+    assert len(channel.pending) < 2000
+    with pytest.raises(DeviceValueError) as caught:
+        channel.synchronize()
+    assert caught.value.kernel == "f"
+    assert "5000 calls before the last one" in "".join(caught.value.__notes__)
+    channel.open(errorflag.Call("h"), ("a",), 10)
+    channel.synchronize()
+    assert len(channel.pending) == 0
