@@ -7,13 +7,16 @@ from typing import Any
 
 import numpy as np
 
+LARGEST = 2**62
+"""Sizes up to this one can be added and rounded up in 64 bits."""
+
 
 def length_argument(name: str, value: Any) -> int:
     """A size as a Python int.
 
     Raises:
         TypeError: if it is not an integer.
-        ValueError: if it is negative.
+        ValueError: if it is negative, or larger than any array.
     """
     try:
         length = operator.index(value)
@@ -21,10 +24,14 @@ def length_argument(name: str, value: Any) -> int:
         raise TypeError(f"argument {name!r} must be an integer, not {value!r}") from None
     if length < 0:
         raise ValueError(f"argument {name!r} must not be negative, it is {length}")
+    if length > LARGEST:
+        raise ValueError(f"argument {name!r} must be at most {LARGEST}, it is {length}")
     return length
 
 
-def array_argument(name: str, value: Any, *, dtypes: str | None = None, size: int | None = None) -> Any:
+def array_argument(
+    name: str, value: Any, *, dtypes: str | None = None, size: int | None = None, written: bool = False
+) -> Any:
     """An array argument whose length or dtype the primitive must know, as NumPy's or CuPy's.
 
     Args:
@@ -32,10 +39,11 @@ def array_argument(name: str, value: Any, *, dtypes: str | None = None, size: in
         value: the array.
         dtypes: allowed dtype kinds and sizes, as NumPy characters; None allows all.
         size: the least number of elements; None allows all.
+        written: whether the primitive writes to it.
 
     Raises:
         TypeError: it is no array, or of another dtype.
-        ValueError: it has more than one dimension or is too short.
+        ValueError: it has more than one dimension, is too short, or is to be written and cannot be.
     """
     if not hasattr(getattr(value, "dtype", None), "char"):
         value = _adopted(name, value)
@@ -48,6 +56,8 @@ def array_argument(name: str, value: Any, *, dtypes: str | None = None, size: in
         raise ValueError(
             f"argument {name!r} has {value.shape[0]} elements; it must have at least {size}"
         )
+    if written and isinstance(value, np.ndarray) and not value.flags.writeable:
+        raise ValueError(f"argument {name!r} is read-only: the result is written to it")
     return value
 
 

@@ -121,11 +121,15 @@ class DeviceKernel:
         wanted = values[self._state + 1]
         found = channel.scratch.get(self._state_key)
         if found is None or found[0] < wanted:
-            import cupy
+            with channel.lock:
+                found = channel.scratch.get(self._state_key)
+                if found is None or found[0] < wanted:
+                    import cupy
 
-            capacity = (wanted + wanted // 2 + 1023) // 1024 * 1024
-            memory = cupy.zeros(32 + capacity * self._state_key[1], "uint8")  # type: ignore[index]
-            found = channel.scratch[self._state_key] = (capacity, memory)
+                    capacity = (wanted + wanted // 2 + 1023) // 1024 * 1024
+                    memory = cupy.zeros(32 + capacity * self._state_key[1], "uint8")  # type: ignore[index]
+                    # The smaller ones stay: a thread may be about to launch with one, and graphs hold them.
+                    found = channel.scratch[self._state_key] = (capacity, memory, found)
         values[self._state] = found[1].data.ptr
         values[self._state + 1] = found[0]
 
@@ -230,7 +234,7 @@ def _prelude() -> str:
 def _lowering() -> bytes:
     """The Python files that the compiled code depends on, for the cache's key."""
     folder = Path(__file__).parent
-    names = ("_device.py", "_intrinsics_device.py", "_lto.py", "_source.py")
+    names = ("_device.py", "_host.py", "_intrinsics_device.py", "_lto.py", "_source.py")
     return b"".join((folder / name).read_bytes() for name in names)
 
 
@@ -247,11 +251,10 @@ def compile(
     variant: Mapping[str, Any],
     ops: tuple[Op, ...],
     groups: tuple[tuple[str, ...], ...],
+    device: int,
 ) -> DeviceKernel:
-    """Compiles a template for the current device, or loads it from the disk cache."""
-    import cupy
-
-    cubin = build(template, variant, ops, groups, architecture(cupy.cuda.runtime.getDevice()))
+    """Compiles a template for a device, or loads it from the disk cache."""
+    cubin = build(template, variant, ops, groups, architecture(device))
     errors = tuple(message for op in ops for message in op.errors)
     try:
         return DeviceKernel(template, variant, errors, groups, cubin)

@@ -128,8 +128,9 @@ def pack(typing: Any, code: Any, element: Any, offset: Any) -> Any:
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         zero = ir.Constant(ir.IntType(64), 0)
-        number = builder.add(args[0], args[2])
-        packed = builder.or_(builder.shl(args[1], ir.Constant(ir.IntType(64), 8)), number)
+        number = builder.and_(builder.add(args[0], args[2]), ir.Constant(ir.IntType(64), 0xFF))
+        element = builder.and_(args[1], ir.Constant(ir.IntType(64), 0xFF_FFFF_FFFF))  # what the word has room for
+        packed = builder.or_(builder.shl(element, ir.Constant(ir.IntType(64), 8)), number)
         return builder.select(builder.icmp_signed("==", args[0], zero), zero, packed)
 
     return types.int64(types.int64, types.int64, types.int64), generate

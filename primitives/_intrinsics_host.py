@@ -143,4 +143,4 @@ def pack_attempt(code: Any, element: Any, offset: Any, attempt: Any, where: Any)
     if code == 0:
         return int64(0)
     where[0] = attempt
-    return int64((element << 8) | (code + offset))
+    return int64(((element & 0xFF_FFFF_FFFF) << 8) | ((code + offset) & 0xFF))

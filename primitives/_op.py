@@ -17,6 +17,7 @@ from ._intrinsics import Intrinsic
 MAX_ERRORS = 254
 """Codes are 8 bits; 0 is "no error", and all ones belongs to the empty word."""
 
+_IN_PROGRESS = b""
 _BUILTINS = {"abs", "bool", "float", "int", "len", "max", "min", "range", "round"}
 
 
@@ -93,7 +94,10 @@ class DeviceFunction:
         function = self.function
         cells: dict[str, Any] = {}
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-            cells[name] = cell.cell_contents
+            try:
+                cells[name] = cell.cell_contents
+            except ValueError:
+                raise OpError(f"{self.where()} uses {name!r}, which is not defined yet") from None
         for name in dict.fromkeys(_global_names(function.__code__)):
             if name in cells:
                 value = cells[name]
@@ -127,19 +131,30 @@ class DeviceFunction:
 
     def fingerprint(self) -> bytes:
         """A digest of everything that the function's code depends on."""
+        if self._fingerprint is _IN_PROGRESS:
+            raise OpError(f"{self.where()} calls itself, which no device function can")
         if self._fingerprint is None:
-            digest = hashlib.sha256(repr(self.parameters).encode())
-            digest.update(_code_fingerprint(self.function.__code__))
-            for name, value in self.globals().items():
-                digest.update(name.encode())
-                if isinstance(value, DeviceFunction):
-                    digest.update(value.fingerprint())
-                elif isinstance(value, ModuleType):
-                    digest.update(value.__name__.encode())
-                else:
-                    digest.update(repr(value).encode())
-            self._fingerprint = digest.digest()
+            self._fingerprint = _IN_PROGRESS
+            found = None
+            try:
+                found = self._digest()
+            finally:
+                self._fingerprint = found
+            return found
         return self._fingerprint
+
+    def _digest(self) -> bytes:
+        digest = hashlib.sha256(repr(self.parameters).encode())
+        digest.update(code_fingerprint(self.function.__code__))
+        for name, value in self.globals().items():
+            digest.update(name.encode())
+            if isinstance(value, DeviceFunction):
+                digest.update(value.fingerprint())
+            elif isinstance(value, ModuleType):
+                digest.update(value.__name__.encode())
+            else:
+                digest.update(repr(value).encode())
+        return digest.digest()
 
 
 class Op(DeviceFunction):
@@ -172,8 +187,8 @@ class Op(DeviceFunction):
         self.decorate = None  # as a `Call` of its own, an op adds nothing to an error
         self.kernels: dict[Any, Any] = {}
         """Compiled forms by executor, template and argument types: filled by the executors."""
-        self.recent: tuple[Any, bool, Any] = None, False, None
-        """The types of the latest launch, whether it was on a device, and its compiled form."""
+        self.recent: tuple[Any, int, Any] = None, 0, None
+        """The types of the latest launch, where it was, and its compiled form."""
 
 
 @overload
@@ -231,13 +246,14 @@ def _global_names(code: CodeType) -> Iterator[str]:
             yield instruction.argval
 
 
-def _code_fingerprint(code: CodeType) -> bytes:
+def code_fingerprint(code: CodeType) -> bytes:
+    """A digest of what a function does, but for what its names stand for."""
     digest = hashlib.sha256()
     digest.update(code.co_code)
     digest.update(repr((code.co_names, code.co_varnames, code.co_freevars)).encode())
     for constant in code.co_consts[1 if code.co_consts and isinstance(code.co_consts[0], str) else 0 :]:
         if isinstance(constant, CodeType):
-            digest.update(_code_fingerprint(constant))
+            digest.update(code_fingerprint(constant))
         else:
             digest.update(repr(constant).encode())
     return digest.digest()

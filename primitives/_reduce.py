@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ._check import array_argument, length_argument
+from ._check import LARGEST, array_argument, length_argument
 from ._run import run
 from ._scan import PARAMETERS, TOTALS, VALUE, VALUES, variant_of
 from ._template import SHARING_BLOCKS, Template
@@ -60,8 +60,8 @@ def reduce(
         array([2])
     """
     variant = variant_of("reduce", combine, dtype)
-    total = array_argument("total", total, dtypes=TOTALS[dtype], size=1)
-    if n < 0:
-        length_argument("n", n)
+    total = array_argument("total", total, dtypes=TOTALS[dtype], size=1, written=True)
+    if type(n) is not int or not 0 <= n <= LARGEST:
+        n = length_argument("n", n)
     blocks = max(1, min((n + _TILE - 1) // _TILE, SHARING_BLOCKS))
     run(_REDUCE, variant, n, blocks, (n, total, 0, blocks), (value,))

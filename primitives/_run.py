@@ -1,6 +1,6 @@
 """The path from a primitive to an executor: bind arguments, find the compiled kernel, launch.
 
-This is the hot path of the whole project; it looks at every argument once and allocates nothing.
+This is the hot path of the whole project; it looks at every argument once.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 
 from errorflag._errors import _local
 
+from ._check import length_argument
 from ._op import Op
 from ._template import Template
 
@@ -63,7 +64,7 @@ def run(
         variant: what else the compiled code depends on: ``(name, value)`` pairs, the template's
             macros; element types as NumPy's dtype characters.
         length: number of elements, for an error's notes.
-        grid: number of blocks on the device, or one number for each of the template's kernels.
+        grid: number of blocks on the device, or one number for each of the template's kernels (`Template.kernels`).
         parameters: values of the template's own parameters: integers and arrays; None is null.
         calls: one ``(op, *arguments)`` for each of the template's slots.
     """
@@ -71,54 +72,57 @@ def run(
     values: list[Any] = []
     place = _NOWHERE
     cupy_ndarray = _cupy_ndarray
-    for bound in (parameters, *calls):
-        for value in bound:
-            kind = type(value)
-            if kind is cupy_ndarray:
-                if not value._c_contiguous:
-                    raise _not_contiguous(template, calls, values)
-                memory = value.data
-                key.append(value.dtype.char)
-                values.append(memory.ptr)
-                where = memory.device_id
-                if where != place:
-                    place = _same_place(template, calls, values, place, where)
-            elif kind is int:
-                key.append(int)
-                values.append(value)
-            elif kind is Op:
-                key.append(value)
-            elif value is None:
-                key.append(int)
-                values.append(0)
-            else:
-                where = _bind(template, calls, key, values, value)
-                if where != place and where != _NOWHERE:
-                    place = _same_place(template, calls, values, place, where)
-                cupy_ndarray = _cupy_ndarray
-    op: Op = calls[0][0]
+    try:
+        for bound in (parameters, *calls):
+            for value in bound:
+                kind = type(value)
+                if kind is cupy_ndarray:
+                    if not value._c_contiguous:
+                        raise _not_contiguous(template, calls, values)
+                    memory = value.data
+                    key.append(value.dtype.char)
+                    values.append(memory.ptr)
+                    where = memory.device_id
+                    if where != place:
+                        place = _same_place(template, calls, values, place, where)
+                elif kind is int:
+                    key.append(int)
+                    values.append(value)
+                elif kind is Op:
+                    key.append(value)
+                elif value is None:
+                    key.append(int)
+                    values.append(0)
+                else:
+                    where = _bind(template, calls, key, values, value)
+                    if where != place and where != _NOWHERE:
+                        place = _same_place(template, calls, values, place, where)
+                    cupy_ndarray = _cupy_ndarray
+        op: Op = calls[0][0]
+        recent = op.recent
+    except (TypeError, IndexError, AttributeError):
+        _check_calls(template, calls)
+        raise
     if _recorder is not None:
         _recorder.append(_build(template, variant, key, calls))
         return
-    on_device = place >= 0
-    recent = op.recent
-    if recent[0] == key and recent[1] is on_device:  # cheaper than a hash
+    if recent[1] == place and recent[0] == key:  # cheaper than a hash
         kernel = recent[2]
     else:
-        found = tuple(key) if on_device else ("host", *key)
+        found = (_target(place), *key)
         kernel = op.kernels.get(found)
         if kernel is None:
             if place == _NOWHERE:
                 raise TypeError(f"{template.name} needs at least one array among its arguments")
             kernel = op.kernels[found] = _compile(_build(template, variant, key, calls), place)
-        op.recent = key, on_device, kernel
+        op.recent = key, place, kernel
     call = _local.call
-    if call is None:
-        kernel.launch(op, length, grid, values, place)
-        if _local.eager:
-            kernel.channel(place).synchronize()
-    else:
-        kernel.launch(call, length, grid, values, place)
+    try:
+        kernel.launch(op if call is None else call, length, grid, values, place)
+    except OverflowError:
+        raise _too_large(template, calls, values) from None
+    if call is None and _local.eager:
+        kernel.channel(place).synchronize()
 
 
 def _bind(
@@ -181,11 +185,17 @@ def adopt(value: Any) -> Any:
     raise TypeError(f"is a {type(value).__name__}, which is neither an array nor a number")
 
 
+def _check_calls(template: Template, calls: Sequence[Any]) -> None:
+    for call in calls:
+        if not isinstance(call, (tuple, list)):
+            raise TypeError(f"{template.name} needs a tuple of an @op and its arguments, not {call!r}")
+        if not call or not isinstance(call[0], Op):
+            raise TypeError(f"{template.name} needs an @op, not {call[0] if call else call!r}")
+
+
 def _name_of(template: Template, calls: Sequence[tuple[Any, ...]], values: list[Any]) -> str:
     """The name of the argument that follows the bound ones, for error messages."""
-    for call in calls:
-        if not isinstance(call[0], Op):
-            raise TypeError(f"{template.name} needs an @op, not {call[0]!r}")
+    _check_calls(template, calls)
     position = len(values) - len(template.parameters)
     if position < 0:
         return template.parameters[position][0]
@@ -200,6 +210,15 @@ def _name_of(template: Template, calls: Sequence[tuple[Any, ...]], values: list[
 def _not_contiguous(template: Template, calls: Any, values: list[Any]) -> ValueError:
     name = _name_of(template, calls, values)
     return ValueError(f"argument {name!r} is not contiguous: copy it first")
+
+
+def _too_large(template: Template, calls: Any, values: list[Any]) -> Exception:
+    """The error of a number that does not fit into 64 bits, for the one that does not."""
+    for position, value in enumerate(values):
+        if type(value) is int and not -(2**63) <= value < 2**63:
+            name = _name_of(template, calls, values[:position])
+            return ValueError(f"argument {name!r} is {value}, which does not fit into 64 bits")
+    return OverflowError("a number among the arguments does not fit into 64 bits")
 
 
 def _same_place(template: Template, calls: Any, values: list[Any], place: int, where: int) -> int:
@@ -246,12 +265,22 @@ def _build(template: Template, variant: Any, key: list[Any], calls: Sequence[Any
 
 
 def _compile(build: Build, place: int) -> Any:
-    executor: Any
     if place == HOST:
-        from . import _host as executor
-    else:
-        from . import _device as executor
-    return executor.compile(build.template, dict(build.variant), build.ops, build.groups)
+        from . import _host
+
+        return _host.compile(build.template, dict(build.variant), build.ops, build.groups)
+    from . import _device
+
+    return _device.compile(build.template, dict(build.variant), build.ops, build.groups, place)
+
+
+def _target(place: int) -> str:
+    """What code for a place is compiled for."""
+    if place < 0:
+        return "host"
+    from ._device import architecture
+
+    return architecture(place)
 
 
 class Scalar:
@@ -272,6 +301,7 @@ def scalar_of(array: Any) -> Scalar:
         array: of one element, with any number of dimensions.
 
     Raises:
+        TypeError: if it is no array.
         ValueError: if it has no or more elements.
 
     Example:
@@ -285,6 +315,8 @@ def scalar_of(array: Any) -> Scalar:
         >>> out
         array([1, 1, 1, 0])
     """
+    if not hasattr(array, "size") or not hasattr(array, "dtype"):
+        raise TypeError(f"scalar_of needs an array of one element, not a {type(array).__name__}")
     if array.size != 1:
         raise ValueError(f"a scalar is an array of one element; this one has {array.size}")
     return Scalar(array)
@@ -295,14 +327,24 @@ def scratch(like: Any, n: int, dtype: Any) -> Any:
 
     On the device it comes from CuPy's memory pool, on the current stream.
 
+    Raises:
+        TypeError: `like` is no array, or `n` no integer.
+        ValueError: `n` is negative.
+
     Example:
         >>> import numpy as np
         >>> from primitives import scratch
         >>> scratch(np.zeros(3), 5, np.int32).shape
         (5,)
     """
+    n = length_argument("n", n)
     if isinstance(like, np.ndarray):
         return np.empty(n, dtype)
     import cupy
 
-    return cupy.empty(n, dtype)
+    if not isinstance(like, cupy.ndarray):
+        raise TypeError(f"argument 'like' must be an array, not a {type(like).__name__}")
+    if like.data.device_id == cupy.cuda.runtime.getDevice():
+        return cupy.empty(n, dtype)
+    with cupy.cuda.Device(like.data.device_id):
+        return cupy.empty(n, dtype)

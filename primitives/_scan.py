@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ._check import INTEGERS, array_argument, length_argument
+from ._check import INTEGERS, LARGEST, array_argument, length_argument
 from ._intrinsics import popcount
 from ._op import Op, device_function, op
 from ._run import run
@@ -162,15 +162,15 @@ def scan(
         >>> out, total
         (array([ 5,  7, -2, -1]), array([2]))
     """
-    if n < 0:
-        length_argument("n", n)
+    if type(n) is not int or not 0 <= n <= LARGEST:
+        n = length_argument("n", n)
     variant: tuple[tuple[str, Any], ...] = _COUNTS
     if dtype is None:
         dtype = "count" if combine == "add" else "int64"
     if combine != "add" or dtype != "count":
         variant = variant_of("scan", combine, dtype)
     if total is not None:
-        total = array_argument("total", total, dtypes=TOTALS[dtype], size=1)
+        total = array_argument("total", total, dtypes=TOTALS[dtype], size=1, written=True)
     elif n == 0:
         return
     if dtype == "flag" or dtype == "bits":
@@ -218,7 +218,10 @@ def offsets_from(count: tuple[Any, ...], n: int, offsets: Any, *, dtype: str = "
         >>> offsets
         array([0, 2, 2, 5])
     """
-    offsets = array_argument("offsets", offsets, dtypes=INTEGERS, size=length_argument("n", n) + 1)
+    if dtype not in ("count", "flag"):
+        raise ValueError(f"argument 'dtype' must be 'count' or 'flag', not {dtype!r}")
+    n = length_argument("n", n)
+    offsets = array_argument("offsets", offsets, dtypes=INTEGERS, size=n + 1, written=True)
     if n == 0:
         transform(_zero, 1, offsets)
     else:
@@ -243,7 +246,7 @@ def _store_before(i, before, after, out):
 def _scan_array(values: Any, out: Any, emit: Op, combine: str) -> None:
     values = array_argument("values", values, dtypes="?bBhHiIlLqQfd")
     n = values.shape[0]
-    out = array_argument("out", out, dtypes="bBhHiIlLqQfd", size=n)
+    out = array_argument("out", out, dtypes="bBhHiIlLqQfd", size=n, written=True)
     kind = out.dtype.kind
     dtype = {"f": "float64", "u": "uint64"}.get(kind, "int64")
     if combine == "add" and kind != "f" and values.dtype.itemsize < 4:
@@ -329,10 +332,12 @@ def select(keep: tuple[Any, ...], n: int, out: Any, *, values: Any = None, total
         >>> out[: total[0]]
         array([5., 7.])
     """
+    n = length_argument("n", n)
+    out = array_argument("out", out, written=True)
     if values is None:
         scan(n, keep, (_store_selected_index, out), total=total, dtype="flag")
     else:
-        values = array_argument("values", values, size=length_argument("n", n))
+        values = array_argument("values", values, size=n)
         scan(n, keep, (_store_selected, out, values), total=total, dtype="flag")
 
 
@@ -373,7 +378,7 @@ def ranked_bits(keep: tuple[Any, ...], n: int, words: Any, *, total: Any = None)
         >>> out
         array([5., 7.])
     """
-    words = array_argument("words", words, dtypes="lq", size=(length_argument("n", n) + 15) // 16)
+    words = array_argument("words", words, dtypes="lq", size=(length_argument("n", n) + 15) // 16, written=True)
     scan(n, keep, (_store_bits, words), total=total, dtype="bits")
 
 
@@ -427,6 +432,7 @@ def run_boundaries(values: Any, starts: Any, *, total: Any = None) -> None:
         array([0, 3, 5])
     """
     values = array_argument("values", values)
+    starts = array_argument("starts", starts, dtypes=INTEGERS, written=True)
     select((_is_boundary, values), values.shape[0], starts, total=total)
 
 
@@ -500,6 +506,6 @@ def searchsorted(sorted_values: Any, values: Any, out: Any, *, side: str = "left
     sorted_values = array_argument("sorted_values", sorted_values)
     values = array_argument("values", values)
     m = values.shape[0]
-    out = array_argument("out", out, dtypes=INTEGERS, size=m)
+    out = array_argument("out", out, dtypes=INTEGERS, size=m, written=True)
     found = _search_left if side == "left" else _search_right
     transform(found, m, out, sorted_values, sorted_values.shape[0], values)

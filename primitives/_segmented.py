@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ._check import INTEGERS, OFFSETS, array_argument, length_argument
+from ._check import INTEGERS, LARGEST, OFFSETS, array_argument, length_argument
 from ._op import op
 from ._run import run
 from ._template import MANY, SHARING_BLOCKS, Slot, Template
@@ -16,6 +16,7 @@ _PIECE = 8192  # the longest segment that one warp reduces, as in device/segment
 _GROUP_MEAN = 24  # mean length from which every segment has its own warp
 _MAX_WIDTH = 8  # values in an accumulator
 _VARIANTS = {char: (("OFFSET", char),) for char in OFFSETS}
+ACCUMULATED = "?bBhHiIlLqQfdFD"
 _NO_BOUND = 2**62  # elements, where the host knows no bound
 
 _SEGMENTED_TRANSFORM = Template(
@@ -94,8 +95,10 @@ def _ragged(offsets: Any, segments: int | None) -> tuple[Any, int, tuple[tuple[s
         size = offsets.size
     if segments is None:
         segments = size - 1
-    elif segments and not 0 <= segments < size:
-        raise ValueError(f"argument 'segments' is {segments}, but 'offsets' has {size} elements")
+    elif type(segments) is not int or not 0 <= segments < size:
+        segments = length_argument("segments", segments)
+        if segments and segments >= size:
+            raise ValueError(f"argument 'segments' is {segments}, but 'offsets' has {size} elements")
     return offsets, segments, variant
 
 
@@ -118,7 +121,8 @@ def segmented_transform(
 
     Raises:
         TypeError: `offsets` is no integer array, or arrays are in different places.
-        ValueError: `elements` is negative or an array is not contiguous.
+        ValueError: `elements` or `segments` is negative, `segments` more than there are, or an array is not
+            contiguous.
 
     One launch; never synchronizes.
 
@@ -138,9 +142,10 @@ def segmented_transform(
     if elements is None:
         elements, grid = _NO_BOUND, SHARING_BLOCKS
     else:
+        if type(elements) is not int or not 0 <= elements <= LARGEST:
+            elements = length_argument("elements", elements)
         grid = min((elements + _LEAST - 1) // _LEAST, SHARING_BLOCKS)
-    if grid <= 0 or segments == 0:
-        length_argument("elements", elements)
+    if grid == 0 or segments == 0:
         return
     run(_SEGMENTED_TRANSFORM, variant, segments, grid, (segments, offsets, elements), ((op, *args),))
 
@@ -172,13 +177,14 @@ def segmented_reduce(
         offsets: ascending integers, shape ``(segments + 1,)``; they need not start at 0.
         elements: number of elements, as far as the host knows (an upper bound will do): it decides
             how the work is spread.
-        dtype: element type of the accumulators.
+        dtype: element type of the accumulators: of integers, float32, float64 or complex numbers.
         width: number of values in an accumulator, at most 8.
         segments: number of segments, by default ``len(offsets) - 1``.
 
     Raises:
-        TypeError: `offsets` is no integer array, or arrays are in different places.
-        ValueError: `elements` is negative or an array is not contiguous.
+        TypeError: `offsets` is no integer array, `dtype` cannot be accumulated, or arrays are in different places.
+        ValueError: `elements` or `segments` is negative, `segments` more than there are, `width` not from 1 to 8,
+            or an array is not contiguous.
 
     One launch, two if a segment could have more than 8,192 elements; never synchronizes.
 
@@ -211,12 +217,16 @@ def segmented_reduce(
         array([6., 0., 4.])
     """
     offsets, segments, of_offsets = _ragged(offsets, segments)
+    if type(elements) is not int or not 0 <= elements <= LARGEST:
+        elements = length_argument("elements", elements)
+    if type(width) is not int or not 1 <= width <= _MAX_WIDTH:
+        raise ValueError(f"argument 'width' must be an integer between 1 and {_MAX_WIDTH}, it is {width!r}")
+    try:
+        char = _CHARS[dtype]
+    except (KeyError, TypeError):
+        char = _char_of(dtype)
     if segments == 0:
         return
-    if elements < 0:
-        length_argument("elements", elements)
-    if not 1 <= width <= _MAX_WIDTH:
-        raise ValueError(f"argument 'width' must be between 1 and {_MAX_WIDTH}, it is {width}")
     group = 32 if elements >= _GROUP_MEAN * segments else 1
     capacity = 2 * (elements // _PIECE) if elements > _PIECE else 0
     threads = segments * group
@@ -224,12 +234,27 @@ def segmented_reduce(
     grid: Any = (blocks, min(capacity, SHARING_BLOCKS))
     variant = (
         *of_offsets,
-        ("T", np.dtype(dtype).char),
+        ("T", char),
         ("WIDTH", width),
         ("GROUP", group),
     )
     parameters = (segments, offsets, 0, capacity)
     run(_SEGMENTED_REDUCE, variant, segments, grid, parameters, (start, step, merge, finish))
+
+
+_CHARS: dict[Any, str] = {}
+"""The dtypes that accumulators had, as the caller gave them, and their characters."""
+
+
+def _char_of(dtype: Any) -> str:
+    try:
+        found = None if dtype is None else np.dtype(dtype)
+    except TypeError:
+        found = None
+    if found is None or found.char not in ACCUMULATED or not found.isnative:
+        raise TypeError(f"argument 'dtype' is {dtype!r}, which segmented_reduce cannot accumulate")
+    _CHARS[dtype] = found.char
+    return found.char
 
 
 @op
@@ -254,5 +279,5 @@ def segment_ids(offsets: Any, out: Any) -> None:
         >>> out
         array([0, 0, 0, 2, 2])
     """
-    out = array_argument("out", out, dtypes=INTEGERS)
+    out = array_argument("out", out, dtypes=INTEGERS, written=True)
     segmented_transform(offsets, out.shape[0], _store_segment, out)

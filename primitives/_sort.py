@@ -11,7 +11,7 @@ from ._check import array_argument, length_argument
 from ._op import op
 from ._run import run, scratch
 from ._segmented import _ragged
-from ._template import Slot, Template
+from ._template import TOGETHER, Slot, Template
 from ._transform import transform
 
 _CHUNK = 32  # the longest segment that needs no merging, as in device/segmented_argsort.cuh
@@ -76,7 +76,6 @@ for segment in range(segments):
         width *= 2
 """,
     kernels=("kernel", "merge"),
-    cooperative="merge",
     state_bytes=lambda _: 24,
 )
 
@@ -107,11 +106,11 @@ def segmented_argsort(
 
     Raises:
         TypeError: `offsets` or `out` has another dtype, or arrays are in different places.
-        ValueError: `elements` is negative or longer than `out`.
+        ValueError: `elements` is negative or longer than `out` or, of `order_of`, the values.
 
     Two launches (one for up to 32 elements) and scratch memory as large as `out`; never synchronizes.
     O(n) for short segments, O(n log n) for long ones. With `order_of` and long segments on average, a
-    radix sort takes its place.
+    radix sort takes its place: three launches, two calls of CUB, and 32 bytes of scratch memory per element.
 
     Example:
         >>> import numpy as np
@@ -126,12 +125,17 @@ def segmented_argsort(
         array([1, 2, 0, 0])
     """
     offsets, segments, _ = _ragged(offsets, segments)
-    out = array_argument("out", out, dtypes="lq", size=0 if elements is None else elements)
+    if elements is not None:
+        elements = length_argument("elements", elements)
+    out = array_argument("out", out, dtypes="lq", size=elements, written=True)
     if elements is None:
         elements = int(out.shape[0])
-    if elements <= 0 or segments == 0:
-        length_argument("elements", elements)
+    if elements == 0 or segments == 0:
         return
+    if not isinstance(less, tuple) or not less:
+        raise TypeError(f"argument 'less' must be a tuple of an op and its arguments, not {less!r}")
+    if less[0] in (_less, _greater):
+        array_argument("values", less[1], size=elements)
     if less[0] in (_less, _greater) and _radix.pays(less[1], elements, segments):
         ascending = less[0] is _less
         _radix.radix_argsort(
@@ -147,13 +151,10 @@ def segmented_argsort(
     long = elements > _CHUNK
     spare = scratch(out, elements if long else 0, np.int64)
     variant = (("OFFSET", offsets.dtype.char), ("T", "b"), ("ABSOLUTE", int(absolute)))
-    grid = ((elements + _TILE - 1) // _TILE, _COOPERATIVE if long else 0)
+    grid = ((elements + _TILE - 1) // _TILE, TOGETHER if long else 0)
     capacity = elements // _CHUNK + 1 if long else 0
     parameters = (segments, offsets, elements, out, spare, 0, capacity)
     run(_ARGSORT, variant, segments, grid, parameters, (less,))
-
-
-_COOPERATIVE = -1  # as many blocks as the device runs at once
 
 
 @op
@@ -179,6 +180,10 @@ def _gather(i, out, values, order, offsets, segments):
 
 def order_of(values: Any, ascending: bool = True) -> tuple[Any, ...]:
     """The `less` of `segmented_argsort` for an array of numbers; NaN goes first in both orders.
+
+    Args:
+        values: numbers, as many as are sorted.
+        ascending: the order.
 
     Example:
         >>> import numpy as np
@@ -211,7 +216,12 @@ def segmented_sort(
         elements: where elements end, by default ``len(values)``.
         segments: number of segments, by default ``len(offsets) - 1``.
 
-    Three launches and scratch memory of 16 bytes per element; never synchronizes.
+    Raises:
+        TypeError: an argument is no array, has another dtype, or arrays are in different places.
+        ValueError: `values` or `out` is shorter than `elements`, or `elements` or `segments` is negative.
+
+    Three launches and scratch memory of 16 bytes per element; many elements in long segments are sorted by
+    radix, in four launches and two calls of CUB, with 40 bytes and CUB's own. Never synchronizes.
 
     Example:
         >>> import numpy as np
@@ -221,10 +231,12 @@ def segmented_sort(
         >>> out
         array([1., 2., 3., 5.])
     """
-    values = array_argument("values", values, dtypes="?bBhHiIlLqQfd")
+    if elements is not None:
+        elements = length_argument("elements", elements)
+    values = array_argument("values", values, dtypes="?bBhHiIlLqQfd", size=elements)
     if elements is None:
         elements = int(values.shape[0])
-    out = array_argument("out", out, size=length_argument("elements", elements))
+    out = array_argument("out", out, size=elements, written=True)
     order = scratch(values, elements, np.int64)
     less = order_of(values, ascending)
     offsets, segments, _ = _ragged(offsets, segments)

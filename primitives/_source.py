@@ -10,16 +10,18 @@ from __future__ import annotations
 
 import ast
 import inspect
+import linecache
 import math
 import textwrap
 from collections.abc import Collection
-from types import ModuleType
+from functools import lru_cache
+from types import CodeType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from ._intrinsics import Intrinsic
-from ._op import DeviceFunction, Op, OpError
+from ._op import DeviceFunction, Op, OpError, code_fingerprint
 
 _NUMBER_NAMES = {
     np.bool_: "boolean", np.int8: "int8", np.int16: "int16", np.int32: "int32", np.int64: "int64",
@@ -81,7 +83,7 @@ def parse(function: DeviceFunction) -> ast.FunctionDef:
     """The syntax tree of a function, at the line numbers of its file.
 
     Raises:
-        OpError: if Python cannot find the source.
+        OpError: if Python cannot find the source, or it is not that of the function any more.
     """
     try:
         lines, first = inspect.getsourcelines(function.function)
@@ -89,12 +91,36 @@ def parse(function: DeviceFunction) -> ast.FunctionDef:
         raise OpError(
             f"{function.where()}: its source cannot be found; define it in a file or a notebook cell"
         ) from error
-    module = ast.parse(textwrap.dedent("".join(lines)))
-    definition = module.body[0]
-    if not isinstance(definition, ast.FunctionDef):
+    try:
+        module = ast.parse(textwrap.dedent("".join(lines)))
+    except SyntaxError:  # lines out of a larger expression
+        module = ast.Module([], [])
+    definition = module.body[0] if module.body else None
+    if function.name == "<lambda>":
         raise OpError(f"{function.where()} must be a function written with def")
+    code = function.function.__code__
+    text = "".join(linecache.getlines(code.co_filename, function.function.__globals__))
+    # A file may have been edited under a running process. What is made from it goes by the name of the code.
+    is_current = (code.co_firstlineno, code_fingerprint(code)) in _codes_in(text)
+    if not isinstance(definition, ast.FunctionDef) or not is_current:
+        raise OpError(f"{function.where()}: its source has changed since it was imported; start Python again")
     ast.increment_lineno(module, first - 1)
     return definition
+
+
+@lru_cache(maxsize=32)
+def _codes_in(text: str) -> frozenset[tuple[int, bytes]]:
+    """The functions of a file: where each starts, and what it does."""
+    found: set[tuple[int, bytes]] = set()
+    try:
+        waiting = [compile(text, "", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)]
+    except (SyntaxError, ValueError):
+        return frozenset()
+    while waiting:
+        code = waiting.pop()
+        found.add((code.co_firstlineno, code_fingerprint(code)))
+        waiting += [constant for constant in code.co_consts if isinstance(constant, CodeType)]
+    return frozenset(found)
 
 
 def _call(name: str, *args: ast.expr) -> ast.Call:
@@ -115,6 +141,13 @@ _REFUSED = (
 
 
 _DIVISIONS = {ast.FloorDiv: "floor_divide", ast.Mod: "modulo"}
+
+
+def _binary(left: ast.expr, operator: ast.operator, right: ast.expr) -> ast.expr:
+    name = _DIVISIONS.get(type(operator))
+    if name is None or isinstance(right, ast.Constant):  # which compilers divide by without dividing
+        return ast.BinOp(left, operator, right)
+    return _call(name, left, right)
 
 
 class _Transformer(ast.NodeTransformer):
@@ -184,7 +217,7 @@ class _Transformer(ast.NodeTransformer):
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
         if node.value is None:
-            return None
+            return ast.copy_location(ast.Pass(), node)
         plain = ast.Assign([self.visit(node.target)], self.visit(node.value))
         return ast.copy_location(plain, node)
 
@@ -237,22 +270,20 @@ class _Transformer(ast.NodeTransformer):
         return subscript
 
     def visit_BinOp(self, node: ast.BinOp) -> Any:
-        left, right = self.visit(node.left), self.visit(node.right)
-        name = _DIVISIONS.get(type(node.op))
-        if name is None or isinstance(right, ast.Constant):  # which compilers divide by without dividing
-            return ast.copy_location(ast.BinOp(left, node.op, right), node)
-        return ast.copy_location(_call(name, left, right), node)
+        return ast.copy_location(_binary(self.visit(node.left), node.op, self.visit(node.right)), node)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
-        if not isinstance(node.target, ast.Subscript):
-            node.value = self.visit(node.value)
-            return node
+        if isinstance(node.target, ast.Name):
+            loaded = ast.Name(node.target.id, ast.Load())
+            value = _binary(loaded, node.op, self.visit(node.value))
+            return ast.copy_location(ast.Assign([node.target], value), node)
         target = self.visit(node.target)
+        assert isinstance(node.target, ast.Subscript)  # attributes have been refused
         load = ast.Subscript(
             self.visit(node.target.value), self.visit(node.target.slice), ast.Load()
         )
-        loaded = _call("widen", load)
-        value = ast.BinOp(loaded, node.op, _call("like", loaded, self.visit(node.value)))
+        widened = _call("widen", load)
+        value = _binary(widened, node.op, _call("like", widened, self.visit(node.value)))
         return ast.copy_location(ast.Assign([target], value), node)
 
     def visit_Return(self, node: ast.Return) -> Any:
@@ -269,6 +300,8 @@ class _Transformer(ast.NodeTransformer):
             return ast.copy_location(ast.Return(_call("no_error")), node)
         assert isinstance(self.function, Op)
         count = len(self.function.errors)
+        if count == 0:
+            raise self.fail(node, "returns a code, but the op has no errors")
         if isinstance(code, ast.Constant) and not (
             isinstance(code.value, int) and 0 < code.value <= count
         ):

@@ -14,6 +14,9 @@ MANY = 1 << 23
 SHARING_BLOCKS = 1056
 """Blocks that share a range, or pieces of unknown number: eight for every multiprocessor of a large GPU."""
 
+TOGETHER = -1
+"""The grid of a kernel whose blocks wait for each other: as many as the device runs at once."""
+
 
 @dataclass(frozen=True)
 class Slot:
@@ -42,10 +45,9 @@ class Template:
         host: the body of the host loop. It can use the parameters, and ``ARGS0``, ``ARGS1``, ...
             for what follows an op's leading arguments.
         kernels: the names of its device kernels, which take the same parameters; a grid of one number is
-            the first one's, and those of size 0 are not launched. Parameters named
+            the first one's, those of size 0 are not launched, and one whose blocks wait for each other is
+            `TOGETHER`. Parameters named
             ``state, capacity`` are device memory that is zero before and after every launch.
-        cooperative: the one of its kernels whose blocks wait for each other, if any. Its grid is
-            as many blocks as the device runs at once.
         restrict: whether what an op reads of an array is not what it writes to another: its loads can then
             pass its stores for other indexes.
         state_bytes: bytes of state per unit of capacity, for a variant; the layout is in the device file.
@@ -56,7 +58,6 @@ class Template:
     parameters: tuple[tuple[str, str], ...]
     host: str
     kernels: tuple[str, ...] = ("kernel",)
-    cooperative: str | None = None
     restrict: bool = False
     state_bytes: Callable[[Mapping[str, Any]], int] | None = None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._check import length_argument
+from ._check import LARGEST, length_argument
 from ._op import Op
 from ._run import run
 from ._template import MANY, Slot, Template
@@ -31,13 +31,13 @@ def transform(op: Op, n: int, *args: Any) -> None:
     Args:
         op: made by `primitives.op`.
         n: number of indexes; 0 does nothing.
-        args: what the op takes after the index: contiguous one-dimensional arrays, all CuPy's on one
-            device or all NumPy's, and numbers. One array can be two of them, but what the op writes to it
-            as one, it must not read as the other.
+        args: what the op takes after the index: contiguous arrays, all CuPy's on one device or all NumPy's, and
+            numbers. Of an array of several dimensions an op sees the elements in C order. One array can be two of
+            them, but what the op writes to it as one, it must not read as the other.
 
     Raises:
         TypeError: an argument is neither array nor number, or arrays are in different places.
-        ValueError: `n` is negative or an array is not contiguous.
+        ValueError: `n` is negative, an array is not contiguous, or a number does not fit into 64 bits.
 
     The op's errors are reported through `errorflag`. One launch; never synchronizes.
 
@@ -52,8 +52,9 @@ def transform(op: Op, n: int, *args: Any) -> None:
         >>> out
         array([10., 20., 30.])
     """
-    if n <= 0:
-        length_argument("n", n)
-        return
+    if type(n) is not int or not 0 < n <= LARGEST:
+        n = length_argument("n", n)
+        if n == 0:
+            return
     grid = (n + 255) // 256 if n < MANY else (0, (n + 1023) // 1024)
     run(_TRANSFORM, (), n, grid, (n,), ((op, *args),))
