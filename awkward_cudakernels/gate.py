@@ -28,7 +28,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -39,9 +39,7 @@ import errorflag
 from . import _dispatch, _gate_inputs, environment
 from ._registry import kernel_for, registry
 
-__all__ = [
-    "LIMIT", "SIZES", "Row", "Side", "Verdict", "first_calls", "measure", "verdict", "verdicts"
-]  # fmt: skip
+__all__ = ["LIMIT", "SIZES", "Row", "Side", "Verdict", "first_calls", "measure", "verdict"]
 
 SIZES = (1_000, 200_000, 2_000_000)
 """Numbers of lists."""
@@ -103,10 +101,6 @@ class Row:
         """What a call costs on the primitives, in terms of the raw kernel's."""
         return self.primitives.us / self.raw.us
 
-    def as_dict(self) -> dict[str, Any]:
-        """As plain data, with the ratio."""
-        return {**asdict(self), "ratio": self.ratio}
-
 
 @dataclass(frozen=True)
 class Verdict:
@@ -156,15 +150,6 @@ def verdict(rows: Sequence[Row], sizes: Iterable[int] = SIZES) -> Verdict:
             reasons.append(f"{worst} {what}")
     ratios = {lists: row.ratio for lists, row in sorted(found.items())}
     return Verdict(rows[0].family, not reasons, ratios, tuple(reasons))
-
-
-def verdicts(rows: Iterable[Row], sizes: Iterable[int] = SIZES) -> list[Verdict]:
-    """The rule, applied to each family of the rows."""
-    families: dict[str, list[Row]] = {}
-    for row in rows:
-        families.setdefault(row.family, []).append(row)
-    wanted = tuple(sizes)
-    return [verdict(found, wanted) for found in families.values()]
 
 
 # Measuring

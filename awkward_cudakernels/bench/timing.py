@@ -16,10 +16,6 @@ BATCH = 300
 """Calls that are launched before the device is waited for: fewer launches than its queue holds."""
 
 
-def nothing() -> None:
-    """Waits for nothing: the ``wait`` of the CPU."""
-
-
 def wait() -> None:
     """Waits for the current CUDA stream."""
     import cupy

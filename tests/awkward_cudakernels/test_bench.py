@@ -461,17 +461,21 @@ def test_nothing_matches(no_gpu):
 # -- clocks --------------------------------------------------------------------------------------
 
 
+def nothing():
+    """Waits for nothing: the ``wait`` of the CPU."""
+
+
 def test_clocks_on_the_host():
     calls = []
-    found = timing.wall_ms(lambda: calls.append(1), timing.nothing, 1e-3)
+    found = timing.wall_ms(lambda: calls.append(1), nothing, 1e-3)
     assert 3 <= found["runs"] <= 25
     assert len(calls) == found["runs"] + 1
     assert 0 <= found["best_ms"] <= found["ms"]
     settled = []
-    host = timing.host_us(lambda: None, timing.nothing, lambda: settled.append(1), 0.0)
+    host = timing.host_us(lambda: None, nothing, lambda: settled.append(1), 0.0)
     assert host > 0
     assert len(settled) == 4
-    assert timing.per_call_us(lambda: None, timing.nothing, timing.nothing, 0.001) > 0
+    assert timing.per_call_us(lambda: None, nothing, nothing, 0.001) > 0
 
 
 # -- data, kernels and operations, on the host -----------------------------------------------------
@@ -648,7 +652,7 @@ def test_a_layer_is_left_by_an_error():
             clock.timed("dispatch", clock.timed("launches", fail))()
         now.passes(7)
 
-    found = clock.split(call, timing.nothing)
+    found = clock.split(call, nothing)
     assert {layer: ns for layer, ns in found.items() if ns} == {"Python": 7, "launches": 3}
 
 
@@ -696,8 +700,8 @@ def test_types_and_modules_of_cupy_pass_through_and_functions_are_timed():
     module.pi = 3.0
     proxy = layers.ArrayModule(module, clock)
     assert proxy.ndarray is list and proxy.cuda is module.cuda and proxy.pi == 3.0
-    assert clock.split(lambda: proxy.zeros(2, dtype=int), timing.nothing)["CuPy"] == 11
-    assert clock.split(lambda: proxy.negative(1), timing.nothing)["CuPy"] == 13
+    assert clock.split(lambda: proxy.zeros(2, dtype=int), nothing)["CuPy"] == 11
+    assert clock.split(lambda: proxy.negative(1), nothing)["CuPy"] == 13
     assert type(proxy.zeros(2)) is proxy.ndarray
     assert proxy.negative(5) == -5
     assert "dtype" in inspect.signature(proxy.zeros).parameters  # which awkward looks at

@@ -11,7 +11,7 @@ import legacy_cu
 from awkward_cudakernels import _gate_inputs, gate
 from awkward_cudakernels.bench import against_legacy, tables
 from awkward_cudakernels.bench.settings import Settings
-from awkward_cudakernels.gate import Row, Side, verdict, verdicts
+from awkward_cudakernels.gate import Row, Side, verdict
 
 
 def row(lists, primitives, raw=(10.0, 10.0), family="f", **found):
@@ -112,18 +112,6 @@ def test_nothing_is_decided_on_less_than_the_rule_needs(found, message):
 
 def test_other_sizes_can_be_asked_for():
     assert verdict(rows(1, 1, 1)[:2], sizes=(1_000, 200_000)).keep
-
-
-def test_verdicts_of_many_families():
-    found = verdicts([*rows(1, 1, 1, family="f"), *rows(9, 1, 1, family="g")])
-    assert [(x.family, x.keep) for x in found] == [("f", True), ("g", False)]
-
-
-def test_a_row_as_plain_data():
-    data = row(1_000, (20.0, 1.0), recompilations=3).as_dict()
-    assert data["ratio"] == 2.0
-    assert data["primitives"]["recompilations"] == 3
-    assert data["raw"]["host_us"] == 10.0
 
 
 # The inputs
