@@ -8,6 +8,7 @@ import json
 import os
 import sys
 import threading
+from builtins import compile as builtin_compile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -324,11 +325,6 @@ def _execute(source: str) -> Any:
     namespace: dict[str, Any] = {"__name__": "primitives._generated"}
     exec(builtin_compile(source, "<generated op>", "exec"), namespace)
     return namespace["run"]
-
-
-builtin_compile = (
-    __builtins__["compile"] if isinstance(__builtins__, dict) else __builtins__.compile
-)
 
 
 def _import(path: Path, source: str) -> ModuleType:
