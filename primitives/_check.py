@@ -75,5 +75,4 @@ def _adopted(name: str, value: Any) -> Any:
 
 
 INTEGERS = "bBhHiIlLqQ"
-OFFSETS = "bBhHiIlqLQ"
-"""dtypes that offsets can have."""
+"""dtypes that offsets can have, too."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ._check import INTEGERS, LARGEST, OFFSETS, array_argument, length_argument
+from ._check import INTEGERS, LARGEST, array_argument, length_argument
 from ._op import op
 from ._run import run
 from ._template import MANY, SHARING_BLOCKS, Slot, Template
@@ -15,7 +15,7 @@ _LEAST = 512  # elements that are worth a block
 _PIECE = 8192  # the longest segment that one warp reduces, as in device/segmented_reduce.cuh
 _GROUP_MEAN = 24  # mean length from which every segment has its own warp
 _MAX_WIDTH = 8  # values in an accumulator
-_VARIANTS = {char: (("OFFSET", char),) for char in OFFSETS}
+_VARIANTS = {char: (("OFFSET", char),) for char in INTEGERS}
 ACCUMULATED = "?bBhHiIlLqQfdFD"
 _NO_BOUND = 2**62  # elements, where the host knows no bound
 
@@ -90,7 +90,7 @@ def _ragged(offsets: Any, segments: int | None) -> tuple[Any, int, tuple[tuple[s
     except (AttributeError, KeyError):
         fine = False
     if not fine:
-        offsets = array_argument("offsets", offsets, dtypes=OFFSETS, size=0 if segments == 0 else 1)
+        offsets = array_argument("offsets", offsets, dtypes=INTEGERS, size=0 if segments == 0 else 1)
         variant = _VARIANTS[offsets.dtype.char]
         size = offsets.size
     if segments is None:
