@@ -13,6 +13,7 @@ from awkward._backends.numpy import NumpyBackend
 from awkward._nplikes.cupy import Cupy
 
 import errorflag
+from primitives import _compilers
 
 from . import _dispatch, arraylayer, signatures
 from ._registry import DeviceKernel, HostKernel, ValidityKernel, registry
@@ -93,9 +94,8 @@ def register(backend: str = "cuda") -> None:
         try:
             import cupy  # noqa: F401
         except ImportError as error:
-            raise ModuleNotFoundError(
-                'CuPy is not installed: pip install "awkward-cudakernels[cu12]" (or [cu13])'
-            ) from error
+            advice = _compilers.install(_compilers.extra())
+            raise ModuleNotFoundError(f"CuPy is not installed: {advice}") from error
         _dispatch.in_force()  # raises if its environment variable is wrong
         from primitives import _device  # what launches need, so that the first one finds it
 

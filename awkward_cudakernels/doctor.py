@@ -16,14 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 from awkward_cudakernels import environment
+from primitives import _compilers
 
 __all__ = ["Check", "Diagnosis", "diagnose"]
-
-DISTRIBUTION = "awkward-cudakernels"
 
 
 @dataclass(frozen=True)
@@ -59,17 +57,16 @@ class Diagnosis:
 
 def diagnose() -> Diagnosis:
     """Look at everything; changes nothing, apart from the cache of the kernels tried."""
-    requirements = _requirements()
     base = [_python()]
-    base += [_package(name, requirements, needed=True) for name in ("awkward", "numpy", "numba", "pyarrow")]
+    base += [_package(name, needed=True) for name in ("awkward", "numpy", "numba", "pyarrow")]
     base.append(_kernel_table())
 
     driver = environment.driver()
-    extra = _extra(driver)
-    cuda = [_driver(driver), *_devices(driver), _cupy(requirements, extra, driver)]
+    extra = _compilers.extra()
+    cuda = [_driver(driver), *_devices(driver), _cupy(extra, driver)]
     for name in ("cuda-core", "cuda-cccl", "numba-cuda"):
-        cuda.append(_package(name, requirements, extra=extra))
-    cuda += [_library(name, extra) for name in ("nvrtc", "nvJitLink", "nvvm")]
+        cuda.append(_package(name, extra=extra))
+    cuda += [_library(name, extra) for name in _compilers.LIBRARIES]
 
     host = _try("host", "cpu")
     checks = [*base, *cuda, _cache(), host]
@@ -85,28 +82,10 @@ def diagnose() -> Diagnosis:
 # -- Python and its packages ---------------------------------------------------------------------------------
 
 
-def _requirements() -> list[Requirement]:
-    """Of this distribution, those of its extras included; none when run from an uninstalled checkout."""
-    try:
-        return [Requirement(line) for line in importlib.metadata.requires(DISTRIBUTION) or []]
-    except importlib.metadata.PackageNotFoundError:
-        return []
-
-
-def _wanted(name: str, requirements: list[Requirement], extra: str | None) -> SpecifierSet:
-    """Every version bound on a package, by the base dependencies and the given extra."""
-    wanted = SpecifierSet()
-    for requirement in requirements:
-        applies = requirement.marker is None or requirement.marker.evaluate({"extra": extra or ""})
-        if applies and requirement.name == name:
-            wanted &= requirement.specifier
-    return wanted
-
-
 def _python() -> Check:
     version = platform.python_version()
     try:
-        wanted = importlib.metadata.metadata(DISTRIBUTION)["Requires-Python"]
+        wanted = importlib.metadata.metadata(_compilers.DISTRIBUTION)["Requires-Python"]
     except importlib.metadata.PackageNotFoundError:
         # Run from a folder: what it asks for is not on record.
         return Check("Python", "ok", version, needed=True)
@@ -116,10 +95,8 @@ def _python() -> Check:
     return Check("Python", "ok", version, needed=True)
 
 
-def _package(
-    name: str, requirements: list[Requirement], *, extra: str | None = None, needed: bool = False
-) -> Check:
-    wanted = _wanted(name, requirements, extra)
+def _package(name: str, *, extra: str | None = None, needed: bool = False) -> Check:
+    wanted = _compilers.wanted(name, extra)
     version = environment.versions([name]).get(name)
     if version is None:
         advice = f'Run pip install "{name}{wanted}".' if extra is None else _install(extra)
@@ -130,7 +107,7 @@ def _package(
 
 
 def _install(extra: str) -> str:
-    return f"To use a GPU, install this package with its extra {extra}."
+    return f"To use a GPU, run {_compilers.install(extra)}."
 
 
 def _kernel_table() -> Check:
@@ -148,14 +125,6 @@ def _kernel_table() -> Check:
 
 
 # -- CUDA ----------------------------------------------------------------------------------------------------
-
-
-def _extra(driver: environment.Driver | None) -> str:
-    """Which extra fits: that of the CuPy that is installed, else that of the driver, else cu12."""
-    installed = environment.versions(["cupy-cuda12x", "cupy-cuda13x"])
-    if len(installed) == 1:
-        return "cu13" if "cupy-cuda13x" in installed else "cu12"
-    return "cu13" if driver is not None and driver.cuda >= (13, 0) else "cu12"
 
 
 def _driver(driver: environment.Driver | None) -> Check:
@@ -182,7 +151,7 @@ def _devices(driver: environment.Driver | None) -> Iterator[Check]:
             yield Check(name, "ok", str(device))
 
 
-def _cupy(requirements: list[Requirement], extra: str, driver: environment.Driver | None) -> Check:
+def _cupy(extra: str, driver: environment.Driver | None) -> Check:
     name = "CuPy"
     installed = environment.versions(["cupy-cuda11x", "cupy-cuda12x", "cupy-cuda13x", "cupy"])
     if not installed:
@@ -191,7 +160,7 @@ def _cupy(requirements: list[Requirement], extra: str, driver: environment.Drive
     if len(installed) > 1:
         return Check(name, "wrong", found, "Uninstall all but one of these: they share their files.")
     package, version = next(iter(installed.items()))
-    wanted = _wanted(package, requirements, extra)
+    wanted = _compilers.wanted(package, extra)
     if not wanted.contains(version, prereleases=True):
         return Check(name, "wrong", f"{found}, not {wanted}", f'Run pip install "{package}{wanted}".')
     if driver is not None and package == "cupy-cuda13x" and driver.cuda < (13, 0):
@@ -207,17 +176,10 @@ def _cupy(requirements: list[Requirement], extra: str, driver: environment.Drive
 
 
 def _library(name: str, extra: str) -> Check:
-    try:
-        from cuda import pathfinder
-
-        found = pathfinder.load_nvidia_dynamic_lib(name).abs_path
-    except ImportError:
-        return Check(
-            name, "missing", "cuda-pathfinder, which looks for it, is not installed", _install(extra)
-        )
-    except Exception as err:  # one class per way of not finding it
-        return Check(name, "missing", type(err).__name__, _install(extra))
-    return Check(name, "ok", str(found))
+    found = _compilers.library(name)
+    if found is None:
+        return Check(name, "missing", "not found", _install(extra))
+    return Check(name, "ok", found)
 
 
 # -- this package --------------------------------------------------------------------------------------------

@@ -9,10 +9,11 @@ from __future__ import annotations
 import ctypes
 import importlib.metadata
 import platform
-import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+
+from primitives import _compilers
 
 __all__ = ["Device", "Driver", "cpu_name", "driver", "versions", "why_no_cuda"]
 
@@ -40,21 +41,15 @@ class Driver:
 
 def driver() -> Driver | None:
     """The driver of this machine, or None if there is none."""
-    try:
-        cuda = ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
-    except OSError:
+    found = _compilers.driver()
+    if found is None:
         return None
+    cuda, version = found
     if cuda.cuInit(0):  # a driver without a device says so here
-        return Driver(_cuda_version(cuda), ())
+        return Driver(version, ())
     count = ctypes.c_int()
     cuda.cuDeviceGetCount(ctypes.byref(count))
-    return Driver(_cuda_version(cuda), tuple(_device(cuda, number) for number in range(count.value)))
-
-
-def _cuda_version(cuda: ctypes.CDLL) -> tuple[int, int]:
-    version = ctypes.c_int()
-    cuda.cuDriverGetVersion(ctypes.byref(version))
-    return version.value // 1000, version.value % 1000 // 10
+    return Driver(version, tuple(_device(cuda, number) for number in range(count.value)))
 
 
 def _device(cuda: ctypes.CDLL, number: int) -> Device:
@@ -84,7 +79,7 @@ def why_no_cuda() -> str | None:
     try:
         import cupy
     except ImportError:
-        return "CuPy is not installed (install this package with its extra cu12 or cu13)"
+        return f"CuPy is not installed ({_compilers.install(_compilers.extra())})"
     try:
         if not cupy.cuda.runtime.getDeviceCount():
             return "CuPy finds no GPU on this machine"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
+import importlib.metadata
 import json
 import subprocess
 import sys
@@ -13,6 +13,7 @@ from click.testing import CliRunner
 import awkward_cudakernels
 from awkward_cudakernels import doctor, environment
 from awkward_cudakernels.cli import main
+from primitives import _compilers
 
 
 def invoke(*arguments: str):
@@ -134,34 +135,38 @@ def test_a_failing_host_executor_makes_it_unusable(no_gpu, monkeypatch):
 @pytest.mark.parametrize(
     ("installed", "driver", "state", "advice"),
     [
-        ({}, (12, 4), "missing", "extra cu12"),
-        ({}, (13, 0), "missing", "extra cu13"),
+        ({}, (12, 4), "missing", 'pip install "awkward-cudakernels[cu12]"'),
+        ({}, (13, 0), "missing", 'pip install "awkward-cudakernels[cu13]"'),
+        ({"cuda-bindings": "12.9.1"}, (13, 0), "missing", 'pip install "awkward-cudakernels[cu12]"'),
         ({"cupy-cuda12x": "14.2.0", "cupy-cuda13x": "14.2.0"}, (13, 0), "wrong", "Uninstall"),
         ({"cupy-cuda13x": "14.2.0"}, (12, 4), "wrong", "extra cu12 instead"),
     ],
 )
 def test_cupy_against_the_driver(monkeypatch, installed, driver, state, advice):
-    monkeypatch.setattr(
-        environment, "versions", lambda names: {n: v for n, v in installed.items() if n in names}
-    )
-    found = environment.Driver(driver, ())
-    check = doctor._cupy([], doctor._extra(found), found)
+    def version(name):
+        if name not in installed:
+            raise importlib.metadata.PackageNotFoundError(name)
+        return installed[name]
+
+    monkeypatch.setattr("importlib.metadata.version", version)
+    monkeypatch.setattr("importlib.metadata.requires", lambda name: [])
+    monkeypatch.setattr(_compilers, "driver", lambda: (None, driver))
+    check = doctor._cupy(_compilers.extra(), environment.Driver(driver, ()))
     assert check.state == state
     assert advice in check.advice
 
 
 def test_version_bounds_come_from_the_metadata(monkeypatch):
-    from packaging.requirements import Requirement
-
     requirements = [
-        Requirement("numpy>=2.0"),
-        Requirement('numpy<2.5; extra == "cu12"'),
-        Requirement('cuda-core[cu12]>=1.2,<2; extra == "cu12"'),
+        "numpy>=2.0",
+        'numpy<2.5; extra == "cu12"',
+        'cuda-core[cu12]>=1.2,<2; extra == "cu12"',
     ]
+    monkeypatch.setattr("importlib.metadata.requires", lambda name: requirements)
     monkeypatch.setattr(environment, "versions", lambda names: {"cuda-core": "1.1.0", "numpy": "2.6.0"})
-    assert doctor._package("numpy", requirements).state == "ok"
-    assert doctor._package("numpy", requirements, extra="cu12").state == "wrong"
-    old = doctor._package("cuda-core", requirements, extra="cu12")
+    assert doctor._package("numpy").state == "ok"
+    assert doctor._package("numpy", extra="cu12").state == "wrong"
+    old = doctor._package("cuda-core", extra="cu12")
     assert old.state == "wrong"
     assert old.found.startswith("1.1.0, not ")
 

@@ -855,13 +855,13 @@ class TestWithoutCompilers:
         monkeypatch.setitem(sys.modules, "cuda.core", None)
         assert "compiling for the GPU fails (import of cuda.core" in self.message(folder)
 
-    @pytest.mark.parametrize("library, name", list(_compilers._LIBRARIES.items()))
+    @pytest.mark.parametrize("library, name", list(_compilers.LIBRARIES.items()))
     def test_a_library_that_is_not_found(self, folder, library, name, monkeypatch):
         def fail(*args, **kwargs):
             raise RuntimeError("cannot load it")
 
-        there = _compilers._is_there
-        monkeypatch.setattr(_compilers, "_is_there", lambda x: x != library and there(x))
+        find = _compilers.library
+        monkeypatch.setattr(_compilers, "library", lambda x: None if x == library else find(x))
         monkeypatch.setattr(_device, "_link", fail)
         assert f"needs {name}, which cannot be found" in self.message(folder)
 
