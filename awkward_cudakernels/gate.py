@@ -35,6 +35,7 @@ from typing import Any
 import numpy as np
 
 import errorflag
+from errorflag._hold import Hold
 
 from . import _dispatch, _gate_inputs, environment
 from ._registry import kernel_for, registry
@@ -314,40 +315,19 @@ def _device_us(call: Callable[[], Any]) -> float:
     return device_us(call, 0.02)
 
 
-_HOLD = """
-extern "C" __global__ void hold(volatile int* released, long long nanoseconds) {
-  long long start, now;
-  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(start));
-  do {
-    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
-  } while (!*released && now - start < nanoseconds);
-}
-"""
-_HOLD_NANOSECONDS = 100_000_000
-
-
 def _waits(call: Callable[[], Any]) -> bool:
     """Whether a call makes the host wait: it is made while a kernel holds the stream, until the host
     lets go of it after the call, or time is up."""
     import cupy
 
-    hold = cupy.RawKernel(_HOLD, "hold")
-    released = np.frombuffer(cupy.cuda.alloc_pinned_memory(4), np.int32, 1)
-    pointer = np.uint64(released.ctypes.data)
-    released[0] = 1
-    hold((1,), (1,), (pointer, np.int64(1)))  # compiled and loaded before it matters
-    call()
-    stream = cupy.cuda.get_current_stream()
-    stream.synchronize()
-    released[0] = 0
-    hold((1,), (1,), (pointer, np.int64(_HOLD_NANOSECONDS)))
-    held = cupy.cuda.Event(disable_timing=True)
-    held.record()
-    call()
-    waited = bool(held.done)
-    released[0] = 1
-    stream.synchronize()
-    return waited
+    hold = Hold()
+    call()  # compiled and loaded before it matters
+    cupy.cuda.get_current_stream().synchronize()
+    with hold(0.1):
+        held = cupy.cuda.Event(disable_timing=True)
+        held.record()
+        call()
+        return bool(held.done)
 
 
 def _recompilations(family: str, side: str) -> int:

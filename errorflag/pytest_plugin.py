@@ -28,11 +28,11 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from ._channel import drain
 from ._errors import add_note
+from ._hold import Hold
 
 PRETEND = "ERRORFLAG_PYTEST_GPUS"
 """Environment variable: a number of GPUs to believe in. For tests of the plugin."""
@@ -194,33 +194,11 @@ def take_share(share: dict[str, Any], driver: Driver) -> None:
         os.environ.setdefault("CUPY_GPU_MEMORY_LIMIT", f"{100 * fraction:.2f}%")
 
 
-SPIN = r"""
-extern "C" __global__ void errorflag_hold(volatile int* release, unsigned long long nanoseconds) {
-  unsigned long long start, now;
-  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(start));
-  do {
-    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
-  } while (!*release && now - start < nanoseconds);
-}
-"""
-
-
 class HeldStream:
     """Holds the current CUDA stream while a block runs; fails the test if it waits for that."""
 
     def __init__(self) -> None:
-        import cupy
-
-        self._cupy = cupy
-        self._kernel = cupy.RawKernel(SPIN, "errorflag_hold")
-        self._release = np.frombuffer(cupy.cuda.alloc_pinned_memory(4), np.int32, 1)
-        self._launch(0.0)  # compiles and loads, which would wait
-        cupy.cuda.get_current_stream().synchronize()
-
-    def _launch(self, seconds: float) -> None:
-        self._release[0] = 0
-        pointer = np.uint64(self._release.ctypes.data)
-        self._kernel((1,), (1,), (pointer, np.uint64(round(1e9 * seconds))))
+        self._hold = Hold()
 
     @contextmanager
     def __call__(self, seconds: float = 10.0) -> Iterator[None]:
@@ -229,14 +207,12 @@ class HeldStream:
         Args:
             seconds: how long to hold the stream at most; the block has to take less.
         """
-        stream = self._cupy.cuda.get_current_stream()
-        self._launch(seconds)
-        try:
+        import cupy
+
+        stream = cupy.cuda.get_current_stream()
+        with self._hold(seconds):
             yield
             held = not stream.done
-        finally:
-            self._release[0] = 1
-            stream.synchronize()
         if not held:
             pytest.fail(
                 f"the host waited for the GPU, or did something else for {seconds} s: the block "

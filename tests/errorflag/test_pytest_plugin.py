@@ -327,6 +327,15 @@ def test_a_held_stream_needs_a_gpu(run) -> None:
     assert "needs a GPU, and CuPy sees none" in result.stdout.str()
 
 
+@pytest.mark.compile
+def test_the_kernel_that_holds_a_stream_compiles() -> None:
+    from cuda.core import Program, ProgramOptions
+
+    from errorflag import _hold
+
+    assert Program(_hold.SPIN, "c++", ProgramOptions(arch="sm_90")).compile("cubin").code
+
+
 @pytest.mark.gpu
 def test_a_held_stream_shows_what_waits(run) -> None:
     result = run(
