@@ -101,7 +101,7 @@ def _measure(what: str, name: str) -> dict[str, Any]:
         inputs = kernels.prepare(side, LISTS)
         calls: list[tuple[str, Any, Any]] = []
         for label, family in KERNELS.items():
-            case = next(case for case in kernels.KERNELS if case.family == family)
+            case = kernels.BY_FAMILY[family]
             calls.append((label, case.key, case.arguments(inputs)))
         side.wait()
         for label, key, arguments in calls:

@@ -12,7 +12,7 @@ from awkward_cudakernels.bench import sides, timing
 from awkward_cudakernels.bench.sample import MEAN, Sample
 from awkward_cudakernels.bench.settings import Settings
 
-__all__ = ["KERNELS", "Case", "Inputs", "check", "measure", "prepare", "rows", "sizes"]
+__all__ = ["BY_FAMILY", "KERNELS", "Case", "Inputs", "check", "measure", "prepare", "rows", "sizes"]
 
 
 class Inputs:
@@ -198,7 +198,7 @@ KERNELS = (
     ),
 )
 
-_BY_FAMILY = {case.family: case for case in KERNELS}
+BY_FAMILY = {case.family: case for case in KERNELS}
 
 
 def rows(settings: Settings) -> list[str]:
@@ -229,7 +229,7 @@ def _call(side: sides.Side, case: Case, arguments: tuple[Any, ...]) -> Callable[
 
 def check(side: sides.Side, row: str, inputs: Inputs) -> dict[str, Any]:
     """First call, and whether the outputs are those of awkward's CPU kernel."""
-    case = _BY_FAMILY[row]
+    case = BY_FAMILY[row]
     arguments = case.arguments(inputs)
     call = _call(side, case, arguments)
     clock = sides.Clock()
@@ -252,7 +252,7 @@ def check(side: sides.Side, row: str, inputs: Inputs) -> dict[str, Any]:
 
 def measure(side: sides.Side, row: str, inputs: Inputs, seconds: float) -> dict[str, Any]:
     """Host time of a call, and time per call until the last of many has finished."""
-    case = _BY_FAMILY[row]
+    case = BY_FAMILY[row]
     call = _call(side, case, case.arguments(inputs))
     result: dict[str, Any] = {"bytes": case.nbytes(inputs.n, inputs.m)}
     if side.backend == "cuda":

@@ -76,7 +76,7 @@ def _segmented_argsort(s: kernels.Inputs) -> Callable[[], object]:
 def _kernel(s: kernels.Inputs) -> Callable[[], object]:
     from awkward._backends.cupy import CupyBackend
 
-    case = next(case for case in kernels.KERNELS if case.family == MAP)
+    case = kernels.BY_FAMILY[MAP]
     table, key, arguments = CupyBackend.instance(), case.key, case.arguments(s)
     return lambda: table[key](*arguments)
 

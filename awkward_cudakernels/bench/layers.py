@@ -190,7 +190,7 @@ class Inputs:
         if row == dilepton.ROW:
             events = self._events
             return lambda: dilepton.dilepton(events.electrons, events.muons)
-        operation = next(operation for operation in operations.OPERATIONS if operation.name == row)
+        operation = operations.BY_NAME[row]
         arguments = [self._sample.get(name) for name in operation.inputs]
         return lambda: operation.function(*arguments)
 

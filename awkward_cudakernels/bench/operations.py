@@ -14,6 +14,7 @@ from awkward_cudakernels.bench.sample import Sample
 from awkward_cudakernels.bench.settings import Settings
 
 __all__ = [
+    "BY_NAME",
     "OPERATIONS",
     "Operation",
     "check",
@@ -270,7 +271,7 @@ OPERATIONS = (
     _more("ak.to_regular", "threes", lambda t: ak.to_regular(t, axis=1)),
 )
 
-_BY_NAME = {operation.name: operation for operation in OPERATIONS}
+BY_NAME = {operation.name: operation for operation in OPERATIONS}
 
 
 def rows(settings: Settings) -> list[str]:
@@ -295,7 +296,7 @@ def _arguments(side: sides.Side, operation: Operation, sample: Sample) -> list[A
 
 def check(side: sides.Side, row: str, sample: Sample) -> dict[str, Any]:
     """First call, and whether the result is that of awkward's CPU backend."""
-    operation = _BY_NAME[row]
+    operation = BY_NAME[row]
     arguments = _arguments(side, operation, sample)
     clock = sides.Clock()
     found = operation.function(*arguments)
@@ -315,7 +316,7 @@ def check(side: sides.Side, row: str, sample: Sample) -> dict[str, Any]:
 def measure(side: sides.Side, row: str, sample: Sample, seconds: float) -> dict[str, Any]:
     """Wall time of the operation. Of ours, if bandwidth bounds it, also its time when calls follow one
     another without a wait of the caller's, and the bytes that it must move."""
-    operation = _BY_NAME[row]
+    operation = BY_NAME[row]
     arguments = _arguments(side, operation, sample)
 
     def call() -> Any:

@@ -59,7 +59,7 @@ def _of_kernel(family: str) -> Callable[[kernels.Inputs], tuple[Callable[[], obj
     def make(s: kernels.Inputs) -> tuple[Callable[[], object], int]:
         from awkward_cudakernels import registry
 
-        case = next(case for case in kernels.KERNELS if case.family == family)
+        case = kernels.BY_FAMILY[family]
         function, arguments = registry()[case.key[0]], case.arguments(s)
         return lambda: function(*arguments), case.nbytes(s.n, s.m)
 
