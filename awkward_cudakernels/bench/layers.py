@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import Any
 from unittest.mock import patch
 
-from awkward_cudakernels.bench import dilepton, operations, sides
+from awkward_cudakernels.bench import dilepton, operations, sides, timing
 from awkward_cudakernels.bench.settings import Settings
 
 __all__ = [
@@ -159,16 +159,16 @@ def typical(function: Function, wait: Function, seconds: float) -> tuple[dict[st
     """
     clock = ExclusiveClock()
     runs: list[dict[str, int]] = []
+
+    def run() -> float:
+        runs.append(clock.split(function, wait))
+        return sum(runs[-1].values()) / 1e9
+
     function()  # compiles and imports, before anything is replaced
     wait()
     with watched(clock):
         clock.split(function, wait)
-        spent = 0.0
-        while len(runs) < 3 or (spent < seconds and len(runs) < 25):
-            runs.append(clock.split(function, wait))
-            spent += sum(runs[-1].values()) / 1e9
-            if spent > 10 * seconds:
-                break
+        timing.repeated(run, seconds)
     runs.sort(key=lambda run: sum(run.values()))
     return runs[len(runs) // 2], len(runs)
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-__all__ = ["batch_us", "device_us", "host_us", "per_call_us", "wait", "wall_ms"]
+__all__ = ["batch_us", "device_us", "host_us", "per_call_us", "repeated", "wait", "wall_ms"]
 
 Function = Callable[[], object]
 
@@ -29,22 +29,38 @@ def wall_ms(function: Function, wait: Function, seconds: float) -> dict[str, Any
     Args:
         function: what is measured.
         wait: called after each run, inside the measured time.
-        seconds: how long to go on; at least 3 runs, at most 25, but no more after 10 times as long.
+        seconds: as of `repeated`.
     """
-    times: list[float] = []
-    function()
-    wait()
-    spent = 0.0
-    while len(times) < 3 or (spent < seconds and len(times) < 25):
+
+    def run() -> float:
         start = time.perf_counter()
         result = function()
         wait()
-        times.append(time.perf_counter() - start)
+        elapsed = time.perf_counter() - start
         del result  # outside the measured time, before the next run needs memory
+        return elapsed
+
+    function()
+    wait()
+    times = repeated(run, seconds)
+    return {"ms": 1e3 * statistics.median(times), "best_ms": 1e3 * min(times), "runs": len(times)}
+
+
+def repeated(run: Callable[[], float], seconds: float) -> list[float]:
+    """What each of several runs took, in seconds.
+
+    Args:
+        run: tells what it took.
+        seconds: how long to go on; at least 3 runs, at most 25, but no more after 10 times as long.
+    """
+    times: list[float] = []
+    spent = 0.0
+    while len(times) < 3 or (spent < seconds and len(times) < 25):
+        times.append(run())
         spent += times[-1]
         if spent > 10 * seconds:
             break
-    return {"ms": 1e3 * statistics.median(times), "best_ms": 1e3 * min(times), "runs": len(times)}
+    return times
 
 
 def once_ms(function: Function, wait: Function) -> float:
