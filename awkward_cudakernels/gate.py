@@ -419,8 +419,10 @@ def _first_ms(families: Sequence[str], side: str) -> dict[str, float]:
     import cupy
     from cuda.core import Program, ProgramOptions
 
+    from primitives._device import architecture
+
     inputs = {family: _gate_inputs.make(family, SIZES[0]) for family in families}
-    arch = f"sm_{cupy.cuda.Device().compute_capability}"
+    arch = architecture(cupy.cuda.runtime.getDevice())
     source = 'extern "C" __global__ void nothing() {}'
     Program(source, "c++", ProgramOptions(arch=arch)).compile("cubin")
     kernel_for(("awkward_localindex", np.int64), "device")(cupy.zeros(4, np.int64), 4)
