@@ -10,14 +10,15 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
+from awkward_cudakernels.bench.sides import SIDES
 from awkward_cudakernels.bench.tables import Rows, geometric_mean, size
 
 __all__ = ["draw"]
 
 _STYLES = {
-    "cpu": ("awkward's CPU", "#888888", "s"),
-    "awkward": ("awkward's CUDA", "#e07b00", "^"),
-    "ours": ("ours", "#0b5394", "o"),
+    "cpu": ("#888888", "s"),
+    "awkward": ("#e07b00", "^"),
+    "ours": ("#0b5394", "o"),
 }
 _GREY = "#666666"
 _COLUMNS = 9
@@ -61,7 +62,7 @@ def draw(rows: Sequence[dict[str, Any]], title: str, output: Path) -> None:
             curves = {side: curve(found, name, side) for side in sides}
             floor = found.floor("operations", name).get("ms")
         for side, points in curves.items():
-            label, color, marker = _STYLES[side]
+            color, marker = _STYLES[side]
             if points:
                 axes.plot(
                     *zip(*points),
@@ -69,7 +70,7 @@ def draw(rows: Sequence[dict[str, Any]], title: str, output: Path) -> None:
                     color=color,
                     markersize=3.5,
                     linewidth=1.3,
-                    label=label,
+                    label=SIDES[side],
                 )
         if floor is not None:
             axes.axhline(

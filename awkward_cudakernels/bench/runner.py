@@ -17,6 +17,7 @@ from typing import Any
 
 from awkward_cudakernels.bench import settings as plan
 from awkward_cudakernels.bench.settings import Settings, Task
+from awkward_cudakernels.bench.sides import SIDES
 
 __all__ = ["Worker", "run"]
 
@@ -185,14 +186,8 @@ class Worker:
                 pass
 
     def _announce(self, event: Row) -> None:
-        names = {
-            "ours": "ours",
-            "awkward": "awkward's CUDA",
-            "cpu": "awkward's CPU",
-            "floor": "floor",
-        }
         what = "first calls" if event["kind"] == "check" else f"{event['lists']:,}"
-        self.say(f"{event['section']}, {names[self.side]}, {what}: {event['row']}")
+        self.say(f"{event['section']}, {SIDES[self.side]}, {what}: {event['row']}")
 
 
 def _forward(lines: Any, to: queue.Queue[str | None]) -> None:

@@ -12,7 +12,8 @@ from awkward_cudakernels.bench import timing
 
 __all__ = ["SIDES", "Clock", "Side"]
 
-SIDES = ("ours", "awkward", "cpu", "floor")
+SIDES = {"ours": "ours", "awkward": "awkward's CUDA", "cpu": "awkward's CPU", "floor": "floor"}
+"""What each is called where people read it."""
 
 
 class Clock:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from awkward_cudakernels.bench.settings import FLOOR_LISTS
+from awkward_cudakernels.bench.sides import SIDES
 
 __all__ = ["Table", "all_tables", "geometric_mean", "markdown", "rich_table"]
 
@@ -262,7 +263,7 @@ def cold(rows: Rows) -> Table | None:
     return table
 
 
-_HEADINGS = {"ours": "ours", "awkward": "awkward's CUDA", "cpu": "awkward's CPU"}
+_COMPARED = ("ours", "awkward", "cpu")
 
 
 def first(rows: Rows) -> Table | None:
@@ -281,7 +282,7 @@ def first(rows: Rows) -> Table | None:
         worked = [r for r in checks if "first_ms" in r]
         if worked:
             total = sum(r["first_ms"] for r in worked) / 1e3
-            table.rows.append([_HEADINGS[side], str(len(worked)), number(total)])
+            table.rows.append([SIDES[side], str(len(worked)), number(total)])
     if not table.rows:
         return None
     table.notes.append("After those of single kernels, and with the caches as they were.")
@@ -292,13 +293,13 @@ def kernels(rows: Rows) -> Table | None:
     sizes = rows.sizes("kernels")
     if not sizes:
         return None
-    sides = [side for side in _HEADINGS if rows.has("kernels", side)]
+    sides = [side for side in _COMPARED if rows.has("kernels", side)]
     table = Table("kernels", "Kernels: one call through backend[key](*args)", ["kernel"])
     hosts = [side for side in sides if any("host_us" in r for r in rows.rows if r["side"] == side)]
     least = sizes[min(1, len(sizes) - 1)]
-    table.columns += [f"host µs, {_HEADINGS[side]}" for side in hosts]
+    table.columns += [f"host µs, {SIDES[side]}" for side in hosts]
     for lists in sizes:
-        table.columns += [f"{size(lists)}: {_HEADINGS[side]}, µs" for side in sides]
+        table.columns += [f"{size(lists)}: {SIDES[side]}, µs" for side in sides]
     for name in rows.names("kernels"):
         cells = [name]
         for side in hosts:
@@ -328,12 +329,12 @@ def operations(rows: Rows) -> Table | None:
     sizes = rows.sizes("operations")
     if not sizes:
         return None
-    sides = [side for side in _HEADINGS if rows.has("operations", side)]
+    sides = [side for side in _COMPARED if rows.has("operations", side)]
     table = Table("operations", "Operations, ms", ["operation"])
     if rows.has("operations", "floor"):
         table.columns.append("floor")
     for lists in sizes:
-        table.columns += [f"{size(lists)}: {_HEADINGS[side]}" for side in sides]
+        table.columns += [f"{size(lists)}: {SIDES[side]}" for side in sides]
     for name in rows.names("operations"):
         cells = [name]
         if rows.has("operations", "floor"):
@@ -460,9 +461,9 @@ def dilepton(rows: Rows) -> Table | None:
     sizes = rows.sizes("dilepton")
     if not sizes:
         return None
-    sides = [side for side in _HEADINGS if rows.has("dilepton", side)]
+    sides = [side for side in _COMPARED if rows.has("dilepton", side)]
     table = Table("dilepton", "Dilepton selection, ms", ["events"])
-    table.columns += [_HEADINGS[side] for side in sides]
+    table.columns += [SIDES[side] for side in sides]
     for name in rows.names("dilepton"):
         floor = rows.floor("dilepton", name)
         for events in sizes:
@@ -561,7 +562,7 @@ def failures(rows: Rows) -> Table | None:
         key = (row["section"], row["row"], row["side"], why)
         if why is not None and key not in seen:
             seen.add(key)
-            side = _HEADINGS.get(row["side"], str(row["side"]))
+            side = SIDES.get(row["side"], str(row["side"]))
             table.rows.append([f"{row['section']}: {row['row']}", side, why])
     return table if table.rows else None
 
