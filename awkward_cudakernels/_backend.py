@@ -83,6 +83,7 @@ def register(backend: str = "cuda") -> None:
 
     Raises:
         ModuleNotFoundError: ``"cuda"`` without CuPy; the message says what to install.
+        RuntimeError: ``"cuda"`` without a GPU, or without NVIDIA's driver.
         ValueError: ``AWKWARD_CUDAKERNELS_LEGACY`` names what is no raw kernel.
     """
     if backend not in _backends:
@@ -92,10 +93,19 @@ def register(backend: str = "cuda") -> None:
     ours, theirs = _backends[backend]
     if backend == "cuda":
         try:
-            import cupy  # noqa: F401
+            import cupy
         except ImportError as error:
             advice = _compilers.install(_compilers.extra())
             raise ModuleNotFoundError(f"CuPy is not installed: {advice}") from error
+        try:
+            devices = cupy.cuda.runtime.getDeviceCount()
+        except cupy.cuda.runtime.CUDARuntimeError:
+            devices = 0
+        if not devices:
+            raise RuntimeError(
+                "there is no GPU that CuPy can use: `awkward-cudakernels doctor` says what is missing; "
+                'register("cpu") works on every machine'
+            )
         _dispatch.in_force()  # raises if its environment variable is wrong
         from primitives import _device  # what launches need, so that the first one finds it
 

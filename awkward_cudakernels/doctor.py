@@ -188,19 +188,18 @@ def _library(name: str, extra: str) -> Check:
 def _cache() -> Check:
     name = "cache folder"
     try:
-        primitives: Any = importlib.import_module("primitives")
-        info = primitives.cache_info()
+        cache: Any = importlib.import_module("primitives._cache")
+        info = cache.cache_info()
     except Exception as err:
         return Check(name, "wrong", _short(err), "Reinstall this package.")
     if not info["enabled"]:
-        advice = "Compiled kernels are not kept, so every process compiles anew: see `primitives.cache_info`."
-        return Check(name, "missing", "switched off", advice)
+        return Check(name, "ok", f"switched off by {cache.VARIABLE}: every process compiles anew")
     path = Path(info["path"])
     found = f"{path}: {info['entries']} entries, {info['bytes'] / 2**20:.1f} MiB"
-    # The folder is made at the first compilation: what counts before is where it would be made.
-    there = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
-    if not there.is_dir() or not os.access(there, os.W_OK):
+    probe = path / f".doctor-{os.getpid()}"
+    if not cache.write_atomically(probe, b""):
         return Check(name, "wrong", found, "Make this folder writable, or every process compiles anew.")
+    probe.unlink(missing_ok=True)
     return Check(name, "ok", found)
 
 

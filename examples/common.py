@@ -10,12 +10,14 @@ from typing import Any
 
 import numpy as np
 
+LEAST = 100
+
 
 def options(description: str, size: int) -> tuple[ModuleType, int]:
     """Reads the command line. Returns NumPy, or CuPy with ``--device``, and the problem size."""
     parser = argparse.ArgumentParser(description=description.strip().splitlines()[0])
     parser.add_argument("--device", action="store_true", help="CuPy arrays on the GPU, not NumPy's")
-    parser.add_argument("--size", type=int, default=size, help="number of elements (default: %(default)s)")
+    parser.add_argument("--size", type=_size, default=size, help="number of elements (default: %(default)s)")
     chosen = parser.parse_args()
     if not chosen.device:
         return np, chosen.size
@@ -25,6 +27,12 @@ def options(description: str, size: int) -> tuple[ModuleType, int]:
     import cupy
 
     return cupy, chosen.size
+
+
+def _size(text: str) -> int:
+    if not text.isdecimal() or int(text) < LEAST:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of {LEAST} or more")
+    return int(text)
 
 
 def no_gpu() -> str | None:

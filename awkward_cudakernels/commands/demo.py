@@ -209,7 +209,7 @@ def _show(report: Report, sample: MuonSample, about: dict[str, Any], output: Pat
     console.print(results)
     console.print()
 
-    times = Table(title="Time per step [ms]", title_justify="left")
+    times = Table(title="Time per step, ms", title_justify="left")
     times.add_column("step")
     for heading in ("first run", "second run", "awkward's own, on the CPU"):
         times.add_column(heading, justify="right")

@@ -96,6 +96,10 @@ def _devices() -> list[str]:
     return ["sm_{}{}".format(*device.compute_capability) for device in driver.devices]
 
 
+LEAST = 75
+"""The oldest architecture that the kernels are for."""
+
+
 def _known(names: list[str]) -> list[str]:
     """The architectures, if the compilers know all of them."""
     if not names:
@@ -109,7 +113,10 @@ def _known(names: list[str]) -> list[str]:
         known = _compilers.architectures()
     except _compilers.CompilerError as error:
         raise Problem(f"{str(error)[0].upper()}{str(error)[1:]}.") from None
+    known = tuple(name for name in known if int(name.removeprefix("sm_")) >= LEAST)
     for name in names:
+        if int(name.removeprefix("sm_").rstrip("af")) < LEAST:
+            raise Problem(f"{name} is older than sm_{LEAST}, the least that these kernels run on.")
         if name.rstrip("af") not in known:
             raise Problem(
                 f"The installed CUDA compilers do not know {name}: they know {', '.join(known)}."
