@@ -207,8 +207,8 @@ def layers(rows: Rows) -> Table | None:
         share += _with_total(100 * part / whole if whole else 0.0 for part in sums.values())
     table.rows += [total, share]
     table.notes += [
-        "Ours, host wall time until the stream is empty; the parts add up to the total: they are of the run whose "
-        "total is the median.",
+        "Ours, host wall time in µs until the stream is empty; the parts add up to the total: they are of the run "
+        "whose total is the median.",
         "Python: awkward's and the array layer's, with what is not below, such as slices and copies by methods of "
         "CuPy's arrays; dispatch: kernels and primitives until a launch; launches: error word, parameters, the "
         "driver's call; CuPy: functions that the array layer calls, with what they wait for, and allocations; "
@@ -346,7 +346,7 @@ def operations(rows: Rows) -> Table | None:
                 cells.append(_cell(rows, "operations", name, side, row, "ms"))
         table.rows.append(cells)
     table.notes.append(
-        f"Wall time, one wait at the end, median; floor: the same on {FLOOR_LISTS} lists on awkward's "
+        f"Wall time in ms, one wait at the end, median; floor: the same on {FLOOR_LISTS} lists on awkward's "
         "CPU backend."
     )
     return table
@@ -392,7 +392,8 @@ def bandwidth(rows: Rows) -> Table | None:
     if few <= FEW:
         table.notes.append(
             f"Growth: how much longer it takes than with {size(few)} lists, where the device has nothing to do: "
-            "what is left of Python, launches and waits."
+            "what is left of Python, launches and waits. Beyond 100% the device works while the host is still in "
+            "Python."
         )
     return table
 
@@ -488,7 +489,8 @@ def targets(rows: Rows) -> Table | None:
         if measured is not None:
             met = measured >= goal if least else measured <= goal
             goal_text = f"at {'least' if least else 'most'} {goal:g}{unit}"
-            table.rows.append([what, goal_text, number(measured, unit), "met" if met else "missed"])
+            text = str(measured) if isinstance(measured, int) else number(measured, unit)
+            table.rows.append([what, goal_text, text, "met" if met else "missed"])
 
     def launched(prefix: str) -> float | None:
         found = (r for r in rows.rows if r["section"] == "launch" and r["row"].startswith(prefix))
@@ -518,7 +520,7 @@ def targets(rows: Rows) -> Table | None:
     shares = bandwidth(rows)
     if shares is not None and size(LARGE) in shares.title:
         what = f"operations bound by bandwidth at {size(LARGE)} lists"
-        for how, column in (("", 3), ("queued, ", 5), ("growth, ", 7)):
+        for how, column in (("", 3), ("queued, ", 5)):
             found_shares = [(float(cells[column]), cells[0]) for cells in shares.rows if cells[column]]
             if found_shares:
                 least, name = min(found_shares)
