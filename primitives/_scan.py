@@ -203,9 +203,10 @@ def offsets_from(count: tuple[Any, ...], n: int, offsets: Any, *, dtype: str = "
         dtype: ``"flag"`` if all counts are 0 or 1, which is faster; any other then counts as 1.
 
     Raises:
-        ValueError: `offsets` is too short or `n` is negative.
+        TypeError: `offsets` is no integer array, or arrays are in different places.
+        ValueError: `offsets` is too short or read-only, `n` is negative, or `dtype` is another.
 
-    One launch; never synchronizes.
+    One launch; never synchronizes. What does not fit into the dtype of `offsets` wraps.
 
     Example:
         >>> import numpy as np
@@ -262,7 +263,11 @@ def inclusive_scan(values: Any, out: Any, *, combine: str = "add") -> None:
         out: shape at least ``(n,)``; sums are made in its kind's 64-bit type and may overwrite `values`.
         combine: ``"add"``, ``"maximum"`` or ``"minimum"``, of which NaN is the result if it is among the values.
 
-    One launch; never synchronizes.
+    Raises:
+        TypeError: an argument is no array, has another dtype, or arrays are in different places.
+        ValueError: `out` is too short or read-only, an array is not contiguous, or `combine` is unknown.
+
+    One launch; never synchronizes. What does not fit into the dtype of `out` wraps.
 
     Example:
         >>> import numpy as np
@@ -283,7 +288,11 @@ def exclusive_scan(values: Any, out: Any, *, combine: str = "add") -> None:
         out: shape at least ``(n,)``; sums are made in its kind's 64-bit type and may overwrite `values`.
         combine: ``"add"``, ``"maximum"`` or ``"minimum"``, of which NaN is the result if it is among the values.
 
-    One launch; never synchronizes.
+    Raises:
+        TypeError: an argument is no array, has another dtype, or arrays are in different places.
+        ValueError: `out` is too short or read-only, an array is not contiguous, or `combine` is unknown.
+
+    One launch; never synchronizes. What does not fit into the dtype of `out` wraps.
 
     Example:
         >>> import numpy as np
@@ -314,9 +323,13 @@ def select(keep: tuple[Any, ...], n: int, out: Any, *, values: Any = None, total
     Args:
         keep: ``(keep_op, *args)``; ``keep_op(i, keep, *args)`` sets ``keep[0]``, which is 0, to 1 to keep ``i``.
         n: number of indexes.
-        out: receives the kept ones; it must be long enough for all of them.
-        values: what to keep; by default the indexes themselves.
+        out: receives the kept ones, as its dtype; it must be long enough for all of them.
+        values: what to keep, numbers of any dtype, shape at least ``(n,)``; by default the indexes themselves.
         total: an int64 array of one element, which receives their number; it stays on the device.
+
+    Raises:
+        TypeError: an argument is no array, has another dtype, or arrays are in different places.
+        ValueError: `n` is negative, `values` is shorter, or an array is read-only or not contiguous.
 
     One launch; never synchronizes.
 
@@ -357,6 +370,10 @@ def ranked_bits(keep: tuple[Any, ...], n: int, words: Any, *, total: Any = None)
         n: number of indexes, at most 2**47.
         words: int64; receives ``(n + 15) // 16`` words.
         total: an int64 array of one element, which receives the number of those kept.
+
+    Raises:
+        TypeError: an argument is no array, has another dtype, or arrays are in different places.
+        ValueError: `n` is negative, `words` is too short, or an array is read-only or not contiguous.
 
     One launch; never synchronizes.
 
@@ -417,9 +434,13 @@ def run_boundaries(values: Any, starts: Any, *, total: Any = None) -> None:
     """The indexes at which runs of equal values start.
 
     Args:
-        values: shape ``(n,)``.
-        starts: receives up to ``n`` indexes.
+        values: numbers, shape ``(n,)``.
+        starts: integers; receives up to ``n`` indexes.
         total: an int64 array of one element, which receives the number of runs.
+
+    Raises:
+        TypeError: an argument is no array, has another dtype, or arrays are in different places.
+        ValueError: an array is read-only or not contiguous.
 
     One launch; never synchronizes.
 
@@ -486,10 +507,14 @@ def searchsorted(sorted_values: Any, values: Any, out: Any, *, side: str = "left
     """Where `values` would be inserted to keep `sorted_values` sorted, as NumPy's `searchsorted`.
 
     Args:
-        sorted_values: ascending; shape ``(n,)``.
-        values: shape ``(m,)``.
-        out: receives ``m`` integers.
+        sorted_values: numbers, ascending; shape ``(n,)``.
+        values: numbers, shape ``(m,)``.
+        out: integers, shape at least ``(m,)``; positions that do not fit into their dtype wrap.
         side: ``"left"`` or ``"right"`` of equal elements.
+
+    Raises:
+        TypeError: an argument is no array, has another dtype, or arrays are in different places.
+        ValueError: `out` is too short or read-only, an array is not contiguous, or `side` is unknown.
 
     One launch; never synchronizes.
 

@@ -269,6 +269,10 @@ def segment_ids(offsets: Any, out: Any) -> None:
         offsets: ascending integers, shape ``(segments + 1,)``.
         out: integers, as long as the last offset.
 
+    Raises:
+        TypeError: `offsets` or `out` is no integer array, or they are in different places.
+        ValueError: `out` is read-only, or an array is not contiguous.
+
     One launch; never synchronizes.
 
     Example:
