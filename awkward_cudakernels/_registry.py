@@ -205,7 +205,7 @@ class DeviceKernel(_Kernel):
         for place in self._outputs:
             if id(args[place]) in known_ends:
                 forget_ends(args[place])
-        if _local.call is not None:
+        if _local.call is not None:  # the rest is `call_as`, in line: this is every kernel's call
             self._impl(*checked)
             return
         _local.call = _AwkwardCall(self.name, ErrorContext.primary())
