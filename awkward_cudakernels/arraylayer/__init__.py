@@ -14,6 +14,7 @@ from typing import Any
 import awkward as ak
 import awkward._broadcasting
 import awkward._connect.numpy
+import awkward._errors
 import awkward._slicing
 import awkward.operations.ak_cartesian
 import awkward.operations.ak_concatenate
@@ -115,6 +116,7 @@ def _replacements() -> Iterator[tuple[Any, str, Callable[[Any], Any]]]:
     for owner in (Content, ak.record.Record):
         yield owner, "to_list", surfacing.checked
     yield ErrorContext, "decorate_exception", surfacing.cause_of
+    yield ak._errors, "index_error", surfacing.checked
     yield ListOffsetArray, "_mergemany", merging.listoffsetarray_mergemany
     yield ak._broadcasting, "broadcast_and_apply", broadcasting.broadcast_and_apply
     yield ak._connect.numpy, "array_ufunc", ufuncs.array_ufunc

@@ -738,3 +738,12 @@ def test_ends_of_all_indexes_of_an_array_are_forgotten():
     remember_ends(second, 1, 2)
     del second
     assert id(data) not in known_ends
+
+
+def test_an_index_error_that_a_failed_kernel_led_to_gives_way_to_its_error():
+    """awkward prints the slice in its own error, swallows what that raises, and nobody hears of the kernel's."""
+    array = ak.to_backend(ak.Array([[1.0, 2.0, 3.0], [], [4.0, 5.0], [6.0]]), "cuda")
+    slices = ak.to_backend(ak.Array([[5], [0], [0], [0]]), "cuda")
+    with pytest.raises(ValueError, match="^cannot fit jagged slice into nested list in compiled CUDA code"):
+        array[:, slices]
+    assert ak.to_list(array[:, 1:]) == [[2.0, 3.0], [], [5.0], []]
