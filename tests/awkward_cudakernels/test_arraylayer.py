@@ -726,8 +726,9 @@ def test_ends_of_all_indexes_of_an_array_are_forgotten():
 
     data = np.array([0, 5])
     first, second = Index(data), Index(data)
-    for index in (first, second, first):
-        remember_ends(index, 0, 5)
+    remember_ends(first, 0, 5)
+    remember_ends(second, 0, 5)
+    remember_ends(first, 0, 5)
     del first
     assert len(known_ends[id(data)]) == 1
     third = Index(data)
