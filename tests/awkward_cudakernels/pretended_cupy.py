@@ -134,7 +134,7 @@ def plain(value):
 
 
 def wrapped(value):
-    if isinstance(value, (np.ndarray, np.generic, int)):  # an older NumPy counts in Python's numbers
+    if isinstance(value, (np.ndarray, np.generic)) or type(value) is int:  # as an older NumPy counts
         return np.asarray(value).view(ndarray)
     if isinstance(value, tuple):
         return tuple(map(wrapped, value))
