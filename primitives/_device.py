@@ -96,7 +96,7 @@ class DeviceKernel:
         try:
             self._pack(parameters.buffer, 0, channel.word_pointer, base, *values)
         except struct.error:
-            raise _too_large(values) from None
+            raise OverflowError from None  # `run` knows the names of the arguments
         try:
             if type(grid) is int:
                 _launch_kernel(self._kernel, grid, 1, 1, 256, 1, 1, 0, stream, 0, parameters.packed)
@@ -154,11 +154,6 @@ class _Parameters:
         self.packed = ctypes.addressof(whole)
         self.addresses = ctypes.addressof(each)
         self._keep = length, whole, each
-
-
-def _too_large(values: Sequence[Any]) -> OverflowError:
-    worst = next((value for value in values if type(value) is int and value.bit_length() > 63), None)
-    return OverflowError(f"a number among the arguments does not fit into 64 bits: {worst}")
 
 
 def prepare() -> None:

@@ -219,8 +219,9 @@ def segmented_reduce(
     offsets, segments, of_offsets = _ragged(offsets, segments)
     if type(elements) is not int or not 0 <= elements <= LARGEST:
         elements = length_argument("elements", elements)
-    if type(width) is not int or not 1 <= width <= _MAX_WIDTH:
-        raise ValueError(f"argument 'width' must be an integer between 1 and {_MAX_WIDTH}, it is {width!r}")
+    width = length_argument("width", width)
+    if not 1 <= width <= _MAX_WIDTH:
+        raise ValueError(f"argument 'width' must be between 1 and {_MAX_WIDTH}, it is {width}")
     try:
         char = _CHARS[dtype]
     except (KeyError, TypeError):
