@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import sys
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,45 @@ def length_argument(name: str, value: Any) -> int:
     return length
 
 
+def adopt(value: Any) -> Any:
+    """An argument as an array of NumPy or CuPy, without a copy, an `int`, a `float` or a `numpy.uint64`.
+
+    Raises:
+        TypeError: it is none of them; the text goes on after the argument's name.
+    """
+    if isinstance(value, (np.ndarray, np.uint64)):
+        return value
+    imported = sys.modules.get("cupy")
+    if imported is not None and type(value) is imported.ndarray:
+        return value
+    if isinstance(value, (bool, int, np.bool_, np.integer)):
+        return int(value)
+    if isinstance(value, (float, np.floating)):
+        return float(value)
+    if hasattr(value, "__cuda_array_interface__"):
+        import cupy
+
+        return cupy.asarray(value)
+    if hasattr(value, "__dlpack__") and hasattr(value, "__dlpack_device__"):
+        if value.__dlpack_device__()[0] == 2:
+            import cupy
+
+            return cupy.from_dlpack(value)
+        return np.from_dlpack(value)
+    raise TypeError(f"is a {type(value).__name__}, which is neither an array nor a number")
+
+
+def adopt_array(name: str, value: Any) -> Any:
+    """An argument as an array of NumPy or CuPy, without a copy; a `TypeError` if it is none."""
+    try:
+        array = adopt(value)
+    except TypeError:
+        array = None
+    if not hasattr(array, "shape") or isinstance(array, np.uint64):
+        raise TypeError(f"argument {name!r} must be an array, not a {type(value).__name__}")
+    return array
+
+
 def array_argument(
     name: str, value: Any, *, dtypes: str | None = None, size: int | None = None, written: bool = False
 ) -> Any:
@@ -45,8 +85,7 @@ def array_argument(
         TypeError: it is no array, or of another dtype.
         ValueError: it has more than one dimension, is too short, or is to be written and cannot be.
     """
-    if not hasattr(getattr(value, "dtype", None), "char"):
-        value = _adopted(name, value)
+    value = adopt_array(name, value)
     if len(value.shape) != 1:
         raise ValueError(f"argument {name!r} must have one dimension, it has {len(value.shape)}")
     if dtypes is not None and value.dtype.char not in dtypes:
@@ -59,19 +98,6 @@ def array_argument(
     if written and isinstance(value, np.ndarray) and not value.flags.writeable:
         raise ValueError(f"argument {name!r} is read-only: the result is written to it")
     return value
-
-
-def _adopted(name: str, value: Any) -> Any:
-    """An array of another library, without a copy."""
-    from ._run import adopt
-
-    try:
-        array = adopt(value)
-    except TypeError:
-        array = None
-    if not hasattr(array, "dtype") or not hasattr(array, "shape"):
-        raise TypeError(f"argument {name!r} must be an array, not a {type(value).__name__}")
-    return array
 
 
 INTEGERS = "bBhHiIlLqQ"

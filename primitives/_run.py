@@ -14,7 +14,7 @@ import numpy as np
 
 from errorflag._errors import _local
 
-from ._check import length_argument
+from ._check import adopt, adopt_array, length_argument
 from ._op import Op
 from ._template import Template
 
@@ -160,29 +160,6 @@ def _bind(
     _cupy_ndarray = type(value)
     values.append(value.data.ptr)
     return int(value.data.device_id)
-
-
-def adopt(value: Any) -> Any:
-    """An argument as an array of NumPy or CuPy, an `int`, a `float` or a `numpy.uint64`."""
-    if isinstance(value, np.ndarray):
-        return value
-    if isinstance(value, np.uint64):
-        return value
-    if isinstance(value, (bool, int, np.bool_, np.integer)):
-        return int(value)
-    if isinstance(value, (float, np.floating)):
-        return float(value)
-    if hasattr(value, "__cuda_array_interface__"):
-        import cupy
-
-        return value if type(value) is cupy.ndarray else cupy.asarray(value)
-    if hasattr(value, "__dlpack__") and hasattr(value, "__dlpack_device__"):
-        if value.__dlpack_device__()[0] == 2:
-            import cupy
-
-            return cupy.from_dlpack(value)
-        return np.from_dlpack(value)
-    raise TypeError(f"is a {type(value).__name__}, which is neither an array nor a number")
 
 
 def _check_calls(template: Template, calls: Sequence[Any]) -> None:
@@ -338,12 +315,11 @@ def scratch(like: Any, n: int, dtype: Any) -> Any:
         (5,)
     """
     n = length_argument("n", n)
+    like = adopt_array("like", like)
     if isinstance(like, np.ndarray):
         return np.empty(n, dtype)
     import cupy
 
-    if not isinstance(like, cupy.ndarray):
-        raise TypeError(f"argument 'like' must be an array, not a {type(like).__name__}")
     if like.data.device_id == cupy.cuda.runtime.getDevice():
         return cupy.empty(n, dtype)
     with cupy.cuda.Device(like.data.device_id):

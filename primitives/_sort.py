@@ -135,19 +135,18 @@ def segmented_argsort(
     if not isinstance(less, tuple) or not less:
         raise TypeError(f"argument 'less' must be a tuple of an op and its arguments, not {less!r}")
     if less[0] in (_less, _greater):
-        array_argument("values", less[1], size=elements)
-    if less[0] in (_less, _greater) and _radix.pays(less[1], elements, segments):
-        ascending = less[0] is _less
-        _radix.radix_argsort(
-            offsets,
-            out,
-            less[1],
-            ascending=ascending,
-            absolute=absolute,
-            elements=elements,
-            segments=segments,
-        )
-        return
+        values = array_argument("values", less[1], size=elements)
+        if _radix.pays(values, elements, segments):
+            _radix.radix_argsort(
+                offsets,
+                out,
+                values,
+                ascending=less[0] is _less,
+                absolute=absolute,
+                elements=elements,
+                segments=segments,
+            )
+            return
     long = elements > _CHUNK
     spare = scratch(out, elements if long else 0, np.int64)
     variant = (("OFFSET", offsets.dtype.char), ("T", "b"), ("ABSOLUTE", int(absolute)))

@@ -116,7 +116,7 @@ def _replacements() -> Iterator[tuple[Any, str, Callable[[Any], Any]]]:
     for owner in (Content, ak.record.Record):
         yield owner, "to_list", surfacing.checked
     yield ErrorContext, "decorate_exception", surfacing.cause_of
-    yield ak._errors, "index_error", surfacing.checked
+    yield ak._errors, "index_error", surfacing.index_error
     yield ListOffsetArray, "_mergemany", merging.listoffsetarray_mergemany
     yield ak._broadcasting, "broadcast_and_apply", broadcasting.broadcast_and_apply
     yield ak._connect.numpy, "array_ufunc", ufuncs.array_ufunc

@@ -26,7 +26,7 @@ def to_nplike(original: Method) -> Method:
 
 
 def checked(original: Method) -> Method:
-    """A function that shows values, which must not be the garbage of a failed kernel, or tells what they led to."""
+    """A function that shows values, which must not be the garbage of a failed kernel."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         errorflag.check()
@@ -35,16 +35,37 @@ def checked(original: Method) -> Method:
     return call
 
 
+class DeviceIndexError(errorflag.DeviceValueError, IndexError):
+    """A kernel's error that has led to an index error on the host: whoever expects that gets it."""
+
+
+def index_error(original: Method) -> Method:
+    """awkward's `index_error`, which prints the slice: if that came from a failed kernel, its error is told."""
+
+    def index_error(*args: Any, **kwargs: Any) -> Any:
+        cause = _cause(IndexError)
+        return original(*args, **kwargs) if cause is None else cause
+
+    return index_error
+
+
 def cause_of(original: Method) -> Method:
     """`ErrorContext.decorate_exception`: what a failed kernel has led to on the host gives way to its error."""
 
     def decorate_exception(self: Any, cls: type, exception: Exception) -> Exception:
-        if not isinstance(exception, errorflag.DeviceValueError):
-            try:
-                errorflag.check()
-            except errorflag.DeviceValueError as cause:
-                return cause
-        found: Exception = original(self, cls, exception)
+        cause = None if isinstance(exception, errorflag.DeviceValueError) else _cause(cls)
+        found: Exception = original(self, cls, exception) if cause is None else cause
         return found
 
     return decorate_exception
+
+
+def _cause(led_to: type) -> errorflag.DeviceValueError | None:
+    """The error of a kernel that has led to one of the host."""
+    try:
+        errorflag.check()
+    except errorflag.DeviceValueError as cause:
+        if issubclass(led_to, IndexError):
+            cause.__class__ = DeviceIndexError
+        return cause
+    return None

@@ -1,5 +1,6 @@
 """The array layer under awkward's CUDA arrays: NumPy's meaning, and errors that surface by themselves."""
 
+import pickle
 import re
 from pathlib import Path
 
@@ -745,6 +746,13 @@ def test_an_index_error_that_a_failed_kernel_led_to_gives_way_to_its_error():
     """awkward prints the slice in its own error, swallows what that raises, and nobody hears of the kernel's."""
     array = ak.to_backend(ak.Array([[1.0, 2.0, 3.0], [], [4.0, 5.0], [6.0]]), "cuda")
     slices = ak.to_backend(ak.Array([[5], [0], [0], [0]]), "cuda")
-    with pytest.raises(ValueError, match="^cannot fit jagged slice into nested list in compiled CUDA code"):
+    text = "^cannot fit jagged slice into nested list in compiled CUDA code"
+    with pytest.raises(ValueError, match=text) as found:
         array[:, slices]
+    assert isinstance(found.value, errorflag.DeviceValueError)
     assert ak.to_list(array[:, 1:]) == [[2.0, 3.0], [], [5.0], []]
+    empty = ak.to_layout(ak.to_backend(ak.Array([[], []]), "cuda"))
+    with pytest.raises(IndexError, match="^index out of range in compiled CUDA code") as found:
+        empty[ak.to_layout(ak.to_backend(ak.Array([[0], []]), "cuda"))]
+    assert isinstance(pickle.loads(pickle.dumps(found.value)), (ValueError, IndexError))
+    assert not errorflag.drain()

@@ -1,4 +1,4 @@
-"""Arrays of other libraries on the device: they go in without a copy, and CuPy's stream and allocator are used."""
+"""Arrays of other libraries: they go in without a copy, and CuPy's stream and allocator are used."""
 
 import numpy as np
 import pytest
@@ -13,12 +13,14 @@ from primitives import (
     scratch,
     segment_ids,
     segmented_argsort,
+    segmented_sort,
     select,
     synchronize,
     transform,
 )
+from primitives._radix import LEAST_ELEMENTS
 
-pytestmark = pytest.mark.gpu
+gpu = pytest.mark.gpu
 
 
 @op(errors=("negative",))
@@ -49,6 +51,10 @@ def use(make, read):
     assert read(ids).tolist() == np.repeat(np.arange(10), np.arange(10)).tolist()
     order = make(np.zeros(45, np.int64))
     segmented_argsort(offsets, order, order_of(ids, ascending=False))
+    many, sorted_ = make(np.arange(LEAST_ELEMENTS)), make(np.zeros(LEAST_ELEMENTS, np.int64))
+    segmented_sort(make(np.array([0, LEAST_ELEMENTS])), many, sorted_, ascending=False)
+    assert read(sorted_).tolist() == list(range(LEAST_ELEMENTS))[::-1]
+    assert scratch(out, 3, np.int32).shape == (3,)
     select((value_of, make((np.arange(10) % 2).astype(np.int64))), 10, out, values=x, total=total)
     assert read(out)[:5].tolist() == [1, 3, 5, 7, 9]
     with pytest.raises(errorflag.DeviceValueError, match="negative"):
@@ -56,32 +62,57 @@ def use(make, read):
         synchronize()
 
 
+@gpu
 def test_tensors_of_pytorch():
     torch = pytest.importorskip("torch")
     use(lambda x: torch.from_numpy(x).cuda(), lambda x: x.cpu().numpy())
 
 
+@gpu
 def test_device_arrays_of_numba():
     cuda = pytest.importorskip("numba.cuda")
     use(cuda.to_device, lambda x: x.copy_to_host())
 
 
-def test_what_only_has_dlpack():
+class Foreign:
+    """What only has DLPack."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+class Telling(Foreign):
+    """What tells its dtype and shape, too, as arrays of Numba do, and still is neither NumPy's nor CuPy's."""
+
+    @property
+    def dtype(self):
+        return self.array.dtype
+
+    @property
+    def shape(self):
+        return self.array.shape
+
+
+@pytest.mark.parametrize("kind", [Foreign, Telling])
+def test_what_has_dlpack(kind):
+    use(kind, lambda x: x.array)
+
+
+@gpu
+@pytest.mark.parametrize("kind", [Foreign, Telling])
+def test_what_has_dlpack_on_the_device(kind):
     import cupy
 
-    class Foreign:
-        def __init__(self, array):
-            self.array = cupy.asarray(array)
-
-        def __dlpack__(self, **options):
-            return self.array.__dlpack__(**options)
-
-        def __dlpack_device__(self):
-            return self.array.__dlpack_device__()
-
-    use(Foreign, lambda x: x.array.get())
+    use(lambda x: kind(cupy.asarray(x)), lambda x: x.array.get())
 
 
+@gpu
 def test_memory_comes_from_the_allocator_that_is_set():
     import cupy
 
@@ -97,6 +128,7 @@ def test_memory_comes_from_the_allocator_that_is_set():
     assert any(size >= 8000 for size in asked)
 
 
+@gpu
 def test_memory_of_rmm():
     import cupy
 
@@ -107,6 +139,7 @@ def test_memory_of_rmm():
         use(cupy.asarray, cupy.asnumpy)
 
 
+@gpu
 @pytest.mark.parametrize("kind", ["MemoryAsyncPool", "ManagedMemory"])
 def test_memory_of_other_kinds(kind):
     import cupy
@@ -119,6 +152,7 @@ def test_memory_of_other_kinds(kind):
         use(cupy.asarray, cupy.asnumpy)
 
 
+@gpu
 def test_the_stream_of_pytorch_made_cupys_current_one():
     torch = pytest.importorskip("torch")
     import cupy
