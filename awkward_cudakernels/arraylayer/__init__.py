@@ -12,24 +12,12 @@ from contextlib import contextmanager
 from typing import Any
 
 import awkward as ak
+import awkward._backends.dispatch
 import awkward._broadcasting
 import awkward._connect.numpy
 import awkward._errors
 import awkward._slicing
-import awkward.operations.ak_cartesian
-import awkward.operations.ak_concatenate
-import awkward.operations.ak_drop_none
-import awkward.operations.ak_firsts
-import awkward.operations.ak_mask
-import awkward.operations.ak_mean
-import awkward.operations.ak_run_lengths
-import awkward.operations.ak_singletons
-import awkward.operations.ak_std
-import awkward.operations.ak_to_layout
-import awkward.operations.ak_unflatten
-import awkward.operations.ak_var
-import awkward.operations.ak_where
-import awkward.operations.ak_zip
+import awkward.operations
 from awkward._errors import ErrorContext
 from awkward._nplikes.cupy import Cupy
 from awkward._nplikes.virtual import VirtualNDArray
@@ -122,28 +110,36 @@ def _replacements() -> Iterator[tuple[Any, str, Callable[[Any], Any]]]:
     yield ak._connect.numpy, "array_ufunc", ufuncs.array_ufunc
     avoiding_carry = packing.broadcast_to_offsets_avoiding_carry
     yield ak._broadcasting, avoiding_carry.__name__, avoiding_carry
-    for replace in (reducing.reduce, reducing.sort, reducing.argsort):
-        yield ak._do, replace.__name__, replace
-    yield awkward.operations.ak_where, "_impl3", choosing.where
-    for operation, replace in (
-        (awkward.operations.ak_cartesian, combining.cartesian),
-        (awkward.operations.ak_concatenate, merging.concatenate),
-        (awkward.operations.ak_drop_none, options.drop_none),
-        (awkward.operations.ak_firsts, missing.firsts),
-        (awkward.operations.ak_mask, zipping.mask),
-        (awkward.operations.ak_mean, moments.mean),
-        (awkward.operations.ak_run_lengths, grouping.run_lengths),
-        (awkward.operations.ak_singletons, missing.singletons),
-        (awkward.operations.ak_std, moments.standard_deviation),
-        (awkward.operations.ak_to_layout, shortcuts.to_layout),
-        (awkward.operations.ak_unflatten, grouping.unflatten),
-        (awkward.operations.ak_var, moments.variance),
-        (awkward.operations.ak_zip, zipping.zip),
+    for do in (reducing.reduce, reducing.sort, reducing.argsort):
+        yield ak._do, do.__name__, do
+    yield _operation("where"), "_impl3", choosing.where
+    for name, replace in (
+        ("cartesian", combining.cartesian),
+        ("concatenate", merging.concatenate),
+        ("drop_none", options.drop_none),
+        ("firsts", missing.firsts),
+        ("mask", zipping.mask),
+        ("mean", moments.mean),
+        ("num", grouping.num),
+        ("run_lengths", grouping.run_lengths),
+        ("singletons", missing.singletons),
+        ("std", moments.standard_deviation),
+        ("to_layout", shortcuts.to_layout),
+        ("unflatten", grouping.unflatten),
+        ("var", moments.variance),
+        ("zip", zipping.zip),
+        *reducing.OPERATIONS,
     ):
-        yield operation, "_impl", replace
+        yield _operation(name), "_impl", replace
+    yield ak._backends.dispatch, "backend_of_obj", shortcuts.backend_of_obj
     for asked in shortcuts.ASKED_OFTEN:
         if type(asked) is type(VirtualNDArray):
             yield asked, "__class__", lambda _: shortcuts.NominalMeta
+
+
+def _operation(name: str) -> Any:
+    """awkward's module of an operation."""
+    return getattr(awkward.operations, f"ak_{name}")
 
 
 @contextmanager

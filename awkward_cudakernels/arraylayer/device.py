@@ -53,7 +53,7 @@ def context_of(arrays: Any, behavior: Any, attrs: Any) -> HighLevelContext:
     """What a function of arrays wraps its result with: their behaviors and attributes, and what the caller gives."""
     with HighLevelContext(behavior=behavior, attrs=attrs) as context:
         for array in arrays:
-            context.unwrap(array)
+            context.update(array)
     return context
 
 

@@ -1,4 +1,4 @@
-"""Groups of neighbours: `ak.unflatten` by counts, and `ak.run_lengths`."""
+"""Groups of neighbours: how long they are (`ak.num`, `ak.run_lengths`), and `ak.unflatten` by that."""
 
 from __future__ import annotations
 
@@ -6,16 +6,38 @@ from typing import Any
 
 import awkward as ak
 import numpy as np
-from awkward.contents import ListOffsetArray, NumpyArray
+from awkward.contents import ListArray, ListOffsetArray, NumpyArray
 from awkward.index import Index64
 
 from primitives import op, run_boundaries, scan, segmented_transform, transform
 
 from .._registry import call_as
 from .arrays import repeat_count, to_scalar
-from .device import Method, context_of, has_named_axis, is_plain
+from .device import Method, context_of, has_named_axis, is_own, is_plain, starts_and_stops
 from .keeping import NONZERO, bits_and_offsets, kept_position
 from .slices import fits
+
+
+def num(original: Method) -> Method:
+    """`ak.num` of lists: one difference, without awkward's walk to them."""
+
+    def _impl(array: Any, axis: Any, highlevel: bool, behavior: Any, attrs: Any) -> Any:
+        if isinstance(array, ak.Array) and type(axis) is int and axis == 1 and not has_named_axis(array, attrs):
+            found = _lengths_of_lists(array._layout)
+            if found is not None:
+                return context_of((array,), behavior, attrs).wrap(found, highlevel=highlevel)
+        return original(array, axis, highlevel, behavior, attrs)
+
+    return _impl
+
+
+def _lengths_of_lists(layout: Any) -> Any:
+    if type(layout) not in (ListOffsetArray, ListArray):
+        return None
+    starts, stops = starts_and_stops(layout)
+    if not (is_own(starts) and is_own(stops)):
+        return None
+    return NumpyArray(stops[: len(starts)] - starts, backend=layout._backend)
 
 
 @op(errors=("structure imposed by 'counts' does not fit in the array or partition at axis=0",))

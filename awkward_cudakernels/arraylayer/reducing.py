@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+import awkward as ak
 import numpy as np
 from awkward import _reducers
 from awkward.contents import ByteMaskedArray, IndexedOptionArray, ListOffsetArray, NumpyArray, RegularArray
@@ -14,7 +16,7 @@ from primitives import op
 from ..kernels.reducers import BEATEN, extremum, position_of_extremum, wide
 from . import totals
 from .arrays import CudaArrays
-from .device import Method, is_index64, is_on_device, is_plain, is_within
+from .device import Method, context_of, has_named_axis, is_index64, is_on_device, is_plain, is_within
 
 
 @op
@@ -58,6 +60,74 @@ def write_extremum(
     extremum(x, offsets, lists, start, largest, finish)
 
 
+def operation_with_initial(reducer: Any) -> Callable[[Method], Method]:
+    """`ak.max` and `ak.min`, as `operation`."""
+
+    def replace(original: Method) -> Method:
+        def _impl(
+            array: Any, axis: Any, keepdims: bool, initial: Any, mask_identity: bool, highlevel: bool,
+            behavior: Any, attrs: Any,
+        ) -> Any:  # fmt: skip
+            if not _has_no_names(array, axis, attrs):
+                return original(array, axis, keepdims, initial, mask_identity, highlevel, behavior, attrs)
+            return _reduced(array, reducer(initial), axis, keepdims, mask_identity, highlevel, behavior, attrs)
+
+        return _impl
+
+    return replace
+
+
+def operation(reducer: Any) -> Callable[[Method], Method]:
+    """`ak.sum` and the like of an array whose axes have no names, without what awkward does for such."""
+
+    def replace(original: Method) -> Method:
+        def _impl(
+            array: Any, axis: Any, keepdims: bool, mask_identity: bool, highlevel: bool, behavior: Any, attrs: Any,
+            **options: Any,
+        ) -> Any:  # fmt: skip
+            if not _has_no_names(array, axis, attrs):
+                return original(array, axis, keepdims, mask_identity, highlevel, behavior, attrs, **options)
+            return _reduced(
+                array, reducer(**options), axis, keepdims, mask_identity, highlevel, behavior, attrs
+            )
+
+        return _impl
+
+    return replace
+
+
+OPERATIONS: tuple[tuple[str, Callable[[Method], Method]], ...] = (
+    ("all", operation(_reducers.All)),
+    ("any", operation(_reducers.Any)),
+    ("argmax", operation(_reducers.ArgMax)),
+    ("argmin", operation(_reducers.ArgMin)),
+    ("count", operation(_reducers.Count)),
+    ("count_nonzero", operation(_reducers.CountNonzero)),
+    ("max", operation_with_initial(_reducers.Max)),
+    ("min", operation_with_initial(_reducers.Min)),
+    ("prod", operation(_reducers.Prod)),
+    ("sum", operation(_reducers.Sum)),
+)
+"""Names of operations, and what makes their implementations."""
+
+
+def _has_no_names(array: Any, axis: Any, attrs: Any) -> bool:
+    return (
+        isinstance(array, ak.Array)
+        and type(array._layout._backend.nplike) is CudaArrays
+        and (axis is None or type(axis) is int)
+        and not has_named_axis(array, attrs)
+    )
+
+
+def _reduced(
+    array: Any, reducer: Any, axis: Any, keepdims: bool, mask: bool, highlevel: bool, behavior: Any, attrs: Any
+) -> Any:
+    context = context_of((array,), behavior, attrs)
+    found = ak._do.reduce(array._layout, reducer, axis, mask, keepdims, context.behavior)
+    return context.wrap(found, highlevel=highlevel, allow_other=True)
+
+
 def reduce(original: Method) -> Method:
     """`ak._do.reduce` of all numbers, and along lists of numbers or of options of such: straight to these.
 
@@ -75,8 +145,9 @@ def reduce(original: Method) -> Method:
         if content is None:
             return original(layout, reducer, axis, mask, keepdims, behavior)
         reducer, offsets = layout._backend.prepare_reducer(reducer), layout._offsets
+        starts = offsets if type(content) is NumpyArray else offsets[:-1]  # of which one each is looked at
         return content._reduce_next(
-            reducer, 1, offsets[:-1], None, offsets, layout.length, mask, keepdims, behavior
+            reducer, 1, starts, None, offsets, layout.length, mask, keepdims, behavior
         )
 
     return reduce

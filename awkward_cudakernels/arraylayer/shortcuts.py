@@ -11,6 +11,7 @@ from awkward._nplikes.jax import Jax
 from awkward._nplikes.placeholder import PlaceholderArray
 from awkward._nplikes.typetracer import TypeTracerArray
 from awkward._nplikes.virtual import VirtualNDArray
+from awkward._util import UNSET
 from awkward.contents import NumpyArray
 
 from .device import Method
@@ -45,6 +46,21 @@ def to_layout(original: Method) -> Method:
         )
 
     return _impl
+
+
+WITHOUT_BACKEND = frozenset((bool, float, int, list, slice, str, tuple, type(None), type(...)))
+"""Types of arguments that have no backend, which awkward asks its six backends about in every call."""
+
+
+def backend_of_obj(original: Method) -> Method:
+    """`awkward._backends.dispatch.backend_of_obj`, which knows by itself what has none."""
+
+    def backend_of_obj(obj: Any, default: Any = UNSET) -> Any:
+        if type(obj) in WITHOUT_BACKEND and default is not UNSET:
+            return default
+        return original(obj, default)
+
+    return backend_of_obj
 
 
 ASKED_OFTEN = (Backend, Jax, MaterializableArray, PlaceholderArray, TypeTracerArray, VirtualNDArray)

@@ -778,3 +778,45 @@ def test_reductions_and_sorts_along_lists(name, function, axis):
     for given in ({}, *options):
         with contextlib.suppress(operations.Undefined):
             assert_same(lambda a: reduced(a, axis=axis, **given), MASKED[name])  # noqa: B023
+
+
+# Lengths of lists
+
+
+@pytest.mark.parametrize("kind", OF_NUMBERS)
+def test_how_long_lists_are(monkeypatch, kind):
+    on_device = ak.to_backend(ak.Array(OF_NUMBERS[kind]), "cuda")
+    with monkeypatch.context() as patch:
+        patch.setattr(ak._do, "recursively_apply", None)
+        assert len(ak.num(on_device)) == len(on_device)
+        with pytest.raises(TypeError):
+            ak.num(on_device, axis=-1)
+    assert_same(ak.num, OF_NUMBERS[kind])
+    assert_same(lambda a: ak.num(a[::-1]), OF_NUMBERS[kind])
+
+
+def test_stops_may_be_more_than_starts():
+    """Which awkward would subtract from one another as they are."""
+    more = ak.to_backend(ak.Array(lists(NUMBERS, starts=[0, 2], stops=[2, 6, 7])), "cuda")
+    assert ak.num(more).to_list() == [2, 4]
+
+
+def test_how_long_other_lists_are():
+    deeper = lists(lists(NUMBERS, [0, 3, 3, 7]), [0, 2, 3])
+    for array in (deeper, lists(RECORDS, [0, 3, 7]), ["one", "", "three"], [["a", "bc"], []]):
+        assert_same(ak.num, ak.Array(array))
+    for axis in (0, 1, 2, -1, -2):
+        assert_same(lambda a: ak.num(a, axis=axis), deeper)  # noqa: B023
+    for array in ([[1, 2], None, []], np.zeros((2, 3)), [[1], "two"], [{"x": [1, 2]}]):
+        assert_same(ak.num, ak.Array(array))
+    assert_same(lambda a: ak.num(a, axis="inner"), ak.with_named_axis(ak.Array([[1], []]), ("outer", "inner")))
+
+
+def test_lengths_keep_what_an_array_carries():
+    array = ak.Array(OF_NUMBERS["some"], attrs={"one": 1}, behavior={"first": 1})
+    for given in (array, ak.with_named_axis(array, ("events", "x"))):
+        for options in ({}, {"attrs": {"three": 3}}, {"behavior": {"third": 3}}):
+            expected = ak.num(given, **options)
+            found = ak.num(ak.to_backend(given, "cuda"), **options)
+            assert dict(found.attrs) == dict(expected.attrs)
+            assert found.behavior == expected.behavior

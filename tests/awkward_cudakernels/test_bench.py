@@ -919,7 +919,18 @@ def test_a_worker_waits_until_it_is_told(script):
 def test_rounds_measure_again_what_the_host_bounds():
     tasks = [Task("time", "s", "a", lists) for lists in (1_000, 200_000, 2_000_000)]
     found = runner._in_rounds(tasks)
-    assert found == [*tasks, Task("wait"), *tasks[:2], Task("wait"), *tasks[:2]]
+    assert found == [*tasks, Task("wait"), *tasks[:2], Task("wait"), *tasks]
+
+
+def test_of_several_rounds_the_fastest_counts():
+    row = {"row": "a", "ms": 2.0, "queued_ms": 1.0, "us": 3.0, "bytes": 8}
+    runner._take_faster(row, {"row": "a", "ms": 1.0, "queued_ms": 1.5, "us": 4.0, "bytes": 8})
+    assert row == {"row": "a", "ms": 1.0, "queued_ms": 1.0, "us": 3.0, "bytes": 8}
+    runner._take_faster(row, {"row": "a", "error": "illegal address"})
+    assert row["error"] == "illegal address"
+    skipped = {"row": "a", "skipped": "about 2 s, by proportion"}
+    runner._take_faster(skipped, {"row": "a", "skipped": "about 3 s, by proportion"})
+    assert skipped["skipped"] == "about 3 s, by proportion"
 
 
 def test_a_silent_worker_is_ended(script, monkeypatch, tmp_path):

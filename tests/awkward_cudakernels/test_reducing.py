@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import awkward as ak
 import numpy as np
 import pytest
@@ -83,3 +85,79 @@ def test_an_initial_value(char, initial):
     lists = lists_of(char, LENGTHS["some"])
     assert_same(lambda a: ak.max(a, axis=1, initial=initial, mask_identity=True), lists)
     assert_same(lambda a: ak.min(a, axis=1, initial=initial), lists)
+
+
+# What awkward does around a reduction
+
+OPERATIONS = pytest.mark.parametrize(
+    "operation",
+    [ak.all, ak.any, ak.argmax, ak.argmin, ak.count, ak.count_nonzero, ak.max, ak.min, ak.prod, ak.sum],
+    ids=lambda operation: operation.__name__,
+)
+
+
+@OPERATIONS
+def test_without_names_the_handling_of_names_is_left_out(operation, monkeypatch):
+    asked = []
+
+    def get_named_axis(context, _original=ak._namedaxis._get_named_axis):
+        asked.append(context)
+        return _original(context)
+
+    monkeypatch.setattr(sys.modules[operation.__module__], "_get_named_axis", get_named_axis)
+    a = ak.to_backend(ak.Array(lists_of("d", LENGTHS["some"])), "cuda")
+    for axis in (0, 1, -1, None):
+        operation(a, axis=axis)
+    assert not asked
+    for axis, array in (("x", ak.with_named_axis(a, ("events", "x"))), (0, [1.0, 2.0])):
+        operation(array, axis=axis)
+        assert asked.pop() is not None
+
+
+@OPERATIONS
+@pytest.mark.parametrize("axis", [0, 1, -1, "x", "events"])
+def test_named_axes(operation, axis):
+    array = ak.with_named_axis(ak.Array(lists_of("l", LENGTHS["some"])), ("events", "x"))
+    for keepdims in (False, True):
+        expected = operation(array, axis=axis, keepdims=keepdims)
+        found = operation(ak.to_backend(array, "cuda"), axis=axis, keepdims=keepdims)
+        assert found.to_list() == expected.to_list()
+        assert found.named_axis == expected.named_axis
+    given = {"attrs": {"__named_axis__": {"a": 0, "b": 1}}}
+    expected = operation(ak.Array(array.layout), axis=1, keepdims=True, **given)
+    found = operation(ak.to_backend(ak.Array(array.layout), "cuda"), axis=1, keepdims=True, **given)
+    assert found.named_axis == expected.named_axis
+
+
+@OPERATIONS
+def test_what_an_array_carries(operation):
+    array = ak.Array(lists_of("l", LENGTHS["some"]), attrs={"one": 1}, behavior={"first": 1})
+    for options in ({}, {"attrs": {"three": 3}}, {"behavior": {"third": 3}}, {"highlevel": False}):
+        expected = operation(array, axis=1, **options)
+        found = operation(ak.to_backend(array, "cuda"), axis=1, **options)
+        assert type(found).__name__ == type(expected).__name__
+        if "highlevel" not in options:
+            assert dict(found.attrs) == dict(expected.attrs)
+            assert found.behavior == expected.behavior
+
+
+@OPERATIONS
+def test_what_cannot_be_reduced(operation):
+    """The texts are awkward's."""
+    for array, axis in ((lists_of("d", LENGTHS["some"]), 2), (["one", "two"], 1), ([{"x": 1}], 0)):
+        array = ak.Array(array)
+        with pytest.raises(Exception) as expected:
+            operation(array, axis=axis)
+        with pytest.raises(type(expected.value)) as found:
+            operation(ak.to_backend(array, "cuda"), axis=axis)
+        assert str(found.value).split("\n")[0] == str(expected.value).split("\n")[0]
+
+
+def test_a_reducer_of_a_behavior():
+    def longest(array, mask):
+        return ak.Array(ak.contents.NumpyArray(array.layout.backend.nplike.asarray([7])))
+
+    array = ak.Array([{"x": 1}, {"x": 2}], with_name="point", behavior={(ak.sum, "point"): longest})
+    for axis in (-1, None):
+        expected, found = ak.sum(array, axis=axis), ak.sum(ak.to_backend(array, "cuda"), axis=axis)
+        assert found == expected
