@@ -267,6 +267,7 @@ def _array_layer() -> Iterator[Build]:
             for index in "il" if kind in "bBiIl" else "l":
                 transform(arrays.take, n, x, x, _array(index), n)
             transform(arrays.take_row, n, x, x, out, n, 1)
+            transform(carries.take_indexed, n, x, x, out, n)
             transform(keeping.kept_value, n, x, out, x)
             transform(keeping.kept_indexed_value, n, x, out, out, x, n)
             segmented_transform(out, n, slices.indexed_value, x, out, out, out, x, n)

@@ -24,6 +24,7 @@ from awkward._nplikes.virtual import VirtualNDArray
 from awkward.contents import (
     ByteMaskedArray,
     Content,
+    IndexedArray,
     IndexedOptionArray,
     ListArray,
     ListOffsetArray,
@@ -63,6 +64,7 @@ __all__ = ["installed"]
 
 def _replacements() -> Iterator[tuple[Any, str, Callable[[Any], Any]]]:
     """Owner, name, and a function of what is there that returns what takes its place."""
+    yield ak.Array, "__setattr__", shortcuts.array_setattr
     yield Index, "__init__", indexes.index_init
     yield Index, "__getitem__", indexes.index_getitem
     yield Index, "__setitem__", indexes.index_setitem
@@ -77,6 +79,7 @@ def _replacements() -> Iterator[tuple[Any, str, Callable[[Any], Any]]]:
     yield NumpyArray, "_getitem_next", slices.numpyarray_getitem_next
     yield ListOffsetArray, "_recursively_apply", applying.listoffsetarray_recursively_apply
     yield IndexedOptionArray, "_recursively_apply", applying.indexedoptionarray_recursively_apply
+    yield IndexedArray, "project", carries.indexedarray_project
     yield RecordArray, "_carry", carries.recordarray_carry
     yield RegularArray, "_carry", carries.regulararray_carry
     yield RegularArray, "_getitem_next", slices.regulararray_getitem_next

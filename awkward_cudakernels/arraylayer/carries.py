@@ -21,7 +21,7 @@ from primitives import op, segmented_transform, transform
 from .._registry import call_as
 from ..kernels.listarray import check_broadcast
 from .arrays import CudaArrays, copy_element, gather, nearest
-from .device import Method, filled_with, is_on_device, is_own, is_plain, room_for
+from .device import Method, filled_with, is_index64, is_on_device, is_own, is_plain, room_for
 
 
 @op
@@ -226,3 +226,30 @@ def numpyarray_carry(original: Method) -> Method:
         return original(self, carry, allow_lazy)
 
     return _carry
+
+
+@op(errors=("index out of range",))
+def take_indexed(i, out, x, index, n):
+    j = index[i]
+    copy_element(out, i, x, j, n)
+    if not 0 <= j < n:
+        return 1, j
+
+
+def indexedarray_project(original: Method) -> Method:
+    """`IndexedArray.project` of numbers: one launch, where awkward copies the index as it checks it."""
+
+    def project(self: Any, mask: Any = None) -> Any:
+        content, index = self._content, self._index._data
+        if mask is not None or not (is_plain(content) and is_index64(index)):
+            return original(self, mask)
+        n = index.shape[0]
+        out = self._backend.nplike.empty(n, dtype=content._data.dtype)
+        name = "awkward_IndexedArray_getitem_nextcarry"
+        call_as(name, transform, take_indexed, n, out, content._data, index, content.length)
+        kept = parameters_union(
+            content._parameters, self._parameters, exclude=(("__array__", "categorical"),)
+        )
+        return NumpyArray(out, parameters=kept, backend=self._backend)
+
+    return project

@@ -63,6 +63,18 @@ def backend_of_obj(original: Method) -> Method:
     return backend_of_obj
 
 
+def array_setattr(original: Method) -> Method:
+    """`ak.Array.__setattr__`, which sets nine private attributes for every result."""
+
+    def __setattr__(self: Any, name: str, value: Any) -> None:
+        if name[:1] == "_":
+            object.__setattr__(self, name, value)
+        else:
+            original(self, name, value)
+
+    return __setattr__
+
+
 ASKED_OFTEN = (Backend, Jax, MaterializableArray, PlaceholderArray, TypeTracerArray, VirtualNDArray)
 """Classes that awkward's `isinstance` calls are about, a hundred times in an operation. They derive from
 `typing.Protocol`, whose metaclass answers in Python; they are none, nor has any registered subclasses."""

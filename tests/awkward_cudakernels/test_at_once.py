@@ -820,3 +820,50 @@ def test_lengths_keep_what_an_array_carries():
             found = ak.num(ak.to_backend(given, "cuda"), **options)
             assert dict(found.attrs) == dict(expected.attrs)
             assert found.behavior == expected.behavior
+
+
+# Numbers by an index
+
+
+def indexed(content, index=(2, 0, 1, 1, 6), dtype=np.int64, parameters=None):
+    content = content if isinstance(content, ak.contents.Content) else NumpyArray(content)
+    return ak.contents.IndexedArray(Index(np.array(index, dtype)), content, parameters=parameters)
+
+
+def projected(array):
+    return ak.Array(array.layout.project())
+
+
+@pytest.mark.parametrize("char", "?bBhHiIlLefdFD")
+def test_numbers_by_an_index(char):
+    content = (np.arange(7) % 5).astype(char)
+    assert_same(projected, indexed(content), number=1 if char != "e" else 2)
+    for dtype in (np.int32, np.uint32):
+        assert_same(projected, indexed(content, dtype=dtype))
+    assert_same(projected, indexed(content, ()))
+    assert_same(projected, indexed(content[:0], ()))
+
+
+def test_of_what_is_projected():
+    assert_same(projected, indexed(NUMBERS, np.arange(5000) % 7), number=1)
+    assert_same(projected, indexed(np.arange(14.0).reshape(7, 2)))
+    assert_same(projected, indexed(RECORDS))
+    assert_same(projected, indexed(NUMBERS[::2], (3, 3, 0)))
+    kept = NumpyArray(NUMBERS, parameters={"unit": "mm"})
+    for parameters in ({"of": 1}, {"unit": "m"}, {"__array__": "categorical"}):
+        assert_same(lambda a: (found := projected(a), found.layout.parameters), indexed(kept, parameters=parameters))
+
+
+@pytest.mark.parametrize("n", [0, 7])
+@pytest.mark.parametrize("wrong", [-1, 7, 2**40])
+def test_an_index_that_nothing_has(wrong, n):
+    index = [0, wrong, 2] if n else [wrong]
+    array = ak.Array(ak.to_backend(indexed(NUMBERS), "cuda"))
+    nplike = array.layout.backend.nplike
+    content = NumpyArray(nplike.asarray(NUMBERS[:n]))
+    broken = ak.contents.IndexedArray(Index64(nplike.asarray(np.array(index))), content)
+    text = r"^index out of range in compiled CUDA code \(awkward_IndexedArray_getitem_nextcarry\)"
+    with pytest.raises(ValueError, match=text) as found:
+        broken.project().to_list()
+    assert found.value.index == len(index) // 2
+    assert projected(array).to_list() == [2.5, 0.5, 1.5, 1.5, 6.5]
