@@ -30,6 +30,10 @@ def length_argument(name: str, value: Any) -> int:
     return length
 
 
+_cupy_ndarray: Any = None
+"""CuPy's type of arrays, once one has been met."""
+
+
 def adopt(value: Any) -> Any:
     """An argument as an array of NumPy or CuPy, without a copy, an `int`, a `float` or a `numpy.uint64`.
 
@@ -38,8 +42,10 @@ def adopt(value: Any) -> Any:
     """
     if isinstance(value, (np.ndarray, np.uint64)):
         return value
+    global _cupy_ndarray
     imported = sys.modules.get("cupy")
     if imported is not None and type(value) is imported.ndarray:
+        _cupy_ndarray = imported.ndarray
         return value
     if isinstance(value, (bool, int, np.bool_, np.integer)):
         return int(value)
@@ -85,7 +91,8 @@ def array_argument(
         TypeError: it is no array, or of another dtype.
         ValueError: it has more than one dimension, is too short, or is to be written and cannot be.
     """
-    value = adopt_array(name, value)
+    if type(value) is not _cupy_ndarray and type(value) is not np.ndarray:
+        value = adopt_array(name, value)
     if len(value.shape) != 1:
         raise ValueError(f"argument {name!r} must have one dimension, it has {len(value.shape)}")
     if dtypes is not None and value.dtype.char not in dtypes:
