@@ -21,7 +21,7 @@ from errorflag._errors import _local, add_note
 from primitives import scalar_of
 
 from . import _dispatch, signatures
-from ._ends import forget_ends, known_ends
+from ._known import forget, known
 
 Function = Callable[..., None]
 
@@ -203,8 +203,8 @@ class DeviceKernel(_Kernel):
     def __call__(self, *args: Any) -> None:
         checked = self._checked(args)
         for place in self._outputs:
-            if id(args[place]) in known_ends:
-                forget_ends(args[place])
+            if id(args[place]) in known:
+                forget(args[place])
         if _local.call is not None:  # the rest is `call_as`, in line: this is every kernel's call
             self._impl(*checked)
             return

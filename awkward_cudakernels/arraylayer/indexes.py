@@ -1,4 +1,5 @@
-"""awkward's `Index`: its ends are read together and once, and what the host makes is not read at all."""
+"""awkward's `Index`: its ends are read together and once, and what the host makes is not read at all; two are compared
+once."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from awkward.index import Index, Index8, Index32, Index64, IndexU8, IndexU32
 
 import errorflag
 
-from .._ends import forget_ends, remember_ends
+from .._known import are_known_equal, forget, remember_ends, remember_equal
 from .arrays import CudaArrays, gather
 from .device import Method, is_on_device, is_own
 
@@ -112,7 +113,7 @@ def index_setitem(original: Method) -> Method:
 
     def __setitem__(self: Any, where: Any, what: Any) -> None:
         original(self, where, what)
-        forget_ends(self._data)
+        forget(self._data)
 
     return __setitem__
 
@@ -135,3 +136,13 @@ def index_materialize(original: Method) -> Method:
         return self if is_own(self._data) else original(self, type_)
 
     return materialize
+
+
+def are_equal(one: Any, other: Any, nplike: Any) -> bool:
+    """Whether two indexes are equal: if they are two, in a launch and a wait, and once."""
+    if one is other or are_known_equal(one, other):
+        return True
+    found = one.dtype == other.dtype and bool(nplike.array_equal(one.data, other.data))
+    if found:
+        remember_equal(one, other)
+    return found

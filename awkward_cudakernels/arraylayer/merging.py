@@ -12,7 +12,7 @@ from awkward.index import Index64
 
 from primitives import op, segmented_transform, transform
 
-from .._ends import remember_ends
+from .._known import remember_ends
 from .arrays import CudaArrays, within
 from .carries import as_one, can_be_one, room_for_both
 from .device import Method, context_of, has_named_axis, is_plain, is_within, never_empty, span_of

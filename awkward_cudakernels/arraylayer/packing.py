@@ -12,7 +12,7 @@ from awkward.contents import ListOffsetArray
 import errorflag
 from primitives import op, reduce, scan, segmented_transform, transform
 
-from .._ends import remember_ends
+from .._known import remember_ends
 from ..kernels.listarray import list_element
 from ..kernels.numpyarray import range_length
 from .arrays import CudaArrays

@@ -12,6 +12,7 @@ from awkward.contents import Content, IndexedArray, ListOffsetArray, NumpyArray
 from .arrays import CudaArrays
 from .device import Method, context_of, has_named_axis, is_plain, span_of
 from .elementwise import Repeated
+from .indexes import are_equal
 from .merging import has_lists_of_numbers
 
 _NUMBERS = (int, float, complex, np.number, np.bool_)
@@ -63,7 +64,7 @@ def _of_numbers(ufunc: Any, inputs: list[Any]) -> Any:
     nplike = backend.nplike
     lists = [layout for layout in layouts if type(layout) is ListOffsetArray]
     offsets: Any = lists[0]._compact_offsets64(True) if lists else None
-    if not all(are_same(other._offsets, offsets, nplike) for other in lists if other is not lists[0]):
+    if not all(are_equal(other._offsets, offsets, nplike) for other in lists if other is not lists[0]):
         return None
     total = int(offsets[-1]) if lists else 0
     numbers = []
@@ -78,8 +79,3 @@ def _of_numbers(ufunc: Any, inputs: list[Any]) -> Any:
         numbers.append(x)
     content = NumpyArray(nplike.apply_ufunc(ufunc, "__call__", numbers), backend=backend)
     return ListOffsetArray(offsets, content) if lists else content
-
-
-def are_same(one: Any, other: Any, nplike: Any) -> bool:
-    """Whether two indexes are equal: if they are two, in a launch and a wait."""
-    return one is other or (one.dtype == other.dtype and bool(nplike.array_equal(one.data, other.data)))

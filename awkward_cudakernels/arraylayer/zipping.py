@@ -12,7 +12,7 @@ from awkward.index import Index8
 
 from .arrays import CudaArrays
 from .device import Method, context_of, has_named_axis, is_index64, is_plain, is_within
-from .ufuncs import are_same
+from .indexes import are_equal
 
 
 def mask(original: Method) -> Method:
@@ -79,7 +79,7 @@ def contents_of_same_lists(layouts: list[Any]) -> list[Any] | None:
         is_index64(offsets._data)
         and offsets[0] == 0
         and all(not lists._parameters and is_within(lists) for lists in layouts)
-        and all(are_same(lists._offsets, offsets, nplike) for lists in layouts[1:])
+        and all(are_equal(lists._offsets, offsets, nplike) for lists in layouts[1:])
     ):
         return None
     n = int(offsets[-1])

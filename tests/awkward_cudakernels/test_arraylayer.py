@@ -1,5 +1,6 @@
 """The array layer under awkward's CUDA arrays: NumPy's meaning, and errors that surface by themselves."""
 
+import gc
 import pickle
 import re
 from pathlib import Path
@@ -12,7 +13,10 @@ import pytest
 
 import awkward_cudakernels
 import errorflag
+from awkward_cudakernels import _known
+from awkward_cudakernels._known import forget, known, remember_ends
 from awkward_cudakernels.arraylayer.elementwise import CASTS, FUNCTIONS, MIXED
+from awkward_cudakernels.arraylayer.indexes import are_equal
 
 pytestmark = pytest.mark.usefixtures("cupy")
 
@@ -719,8 +723,6 @@ def test_validity(layout, valid):
 
 
 def test_ends_of_all_indexes_of_an_array_are_forgotten():
-    from awkward_cudakernels._ends import forget_ends, known_ends, remember_ends
-
     class Index:
         def __init__(self, data):
             self._data = data
@@ -731,15 +733,54 @@ def test_ends_of_all_indexes_of_an_array_are_forgotten():
     remember_ends(second, 0, 5)
     remember_ends(first, 0, 5)
     del first
-    assert len(known_ends[id(data)]) == 1
+    assert len(known[id(data)]) == 1
     third = Index(data)
     remember_ends(third, 0, 5)
-    forget_ends(data)
+    forget(data)
     assert not hasattr(second, "_ends") and not hasattr(third, "_ends")
-    assert id(data) not in known_ends
+    assert id(data) not in known
     remember_ends(second, 1, 2)
     del second
-    assert id(data) not in known_ends
+    assert id(data) not in known
+
+
+def test_that_indexes_are_equal_is_known_until_one_is_written(cupy):
+    def offsets():
+        return ak.to_backend(ak.Array([[1.0, 2.0], [], [3.0]]), "cuda").layout.offsets
+
+    one, other, third = offsets(), offsets(), offsets()
+    nplike = one.nplike
+    asked = []
+
+    def array_equal(x, y, _original=nplike.array_equal):
+        asked.append(x)
+        return _original(x, y)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(nplike), "array_equal", lambda self, x, y: array_equal(x, y))
+        for pair in ((one, other), (other, one), (one, one), (third, one), (one, other)):
+            assert are_equal(*pair, nplike)
+        assert len(asked) == 2  # one and other, third and one
+        other[1] = 1
+        assert not are_equal(one, other, nplike)
+        assert not are_equal(other, one, nplike)
+        assert are_equal(one, third, nplike)
+        assert len(asked) == 4
+        other[1] = 2
+        assert are_equal(one, other, nplike)
+        assert are_equal(other, one, nplike)
+        assert len(asked) == 5
+        backend = ak.to_backend(ak.Array([1.0]), "cuda").layout.backend
+        backend["awkward_localindex", np.int64](one.data, 4)
+        assert not are_equal(one, other, nplike)
+        assert not are_equal(third, one, nplike)
+        assert len(asked) == 7
+        assert are_equal(third, other, nplike)
+    assert list(_known._equals[other]) == [third]
+    del third
+    gc.collect()
+    assert len(known[id(other.data)]) == 1
+    assert not list(_known._equals[other])
 
 
 def test_an_index_error_that_a_failed_kernel_led_to_gives_way_to_its_error():

@@ -691,7 +691,7 @@ def test_mask_keeps_what_arrays_carry():
 def test_what_mask_launches(cupy):
     array, truths = OF_NUMBERS["some"], lists(NUMBERS > 2, [0, 3, 3, 7])
     assert_at_once(cupy, lambda a: ak.mask(a, a > 2), [array], ["transform"])
-    assert_at_once(cupy, ak.mask, [array, truths], ["reduce"], waiting=1)
+    assert_at_once(cupy, ak.mask, [array, truths], [])
     assert_at_once(cupy, ak.mask, [array, NumpyArray(np.array([True, False, True]))], [])
 
 
@@ -749,8 +749,23 @@ def test_what_zip_launches(cupy):
     array, other = OF_NUMBERS["some"], lists(NUMBERS, [0, 3, 3, 7])
     assert_at_once(cupy, lambda a: ak.zip({"x": a, "y": a}), [array], [])
     assert_at_once(cupy, lambda a: ak.zip({"x": a, "y": a * 2}), [array], ["transform"])
-    assert_at_once(cupy, lambda a, b: ak.zip([a, b]), [array, other], ["reduce"], waiting=1)
+    assert_at_once(cupy, lambda a, b: ak.zip([a, b]), [array, other], [])
     assert_at_once(cupy, lambda a, b: ak.zip([a, b], depth_limit=1), [array, other], [])
+
+
+def test_lists_are_compared_once(cupy):
+    layouts = OF_NUMBERS["some"], lists(NUMBERS, [0, 3, 3, 7])
+    for function, later in ((lambda a, b: a + b, ["transform"]), (lambda a, b: ak.zip([a, b]), [])):
+        a, b = (ak.to_backend(ak.Array(layout), "cuda") for layout in layouts)
+        for templates in (["reduce", *later], later, later):
+            with launched(cupy) as found:
+                result = function(a, b)
+            assert found == templates
+        assert result.layout.offsets is a.layout.offsets
+    differing = ak.to_backend(ak.Array(lists(NUMBERS, [0, 3, 4, 7])), "cuda")
+    for _ in range(2):
+        with pytest.raises(ValueError, match="cannot broadcast nested list"):
+            a + differing
 
 
 # Reductions and sorts along lists
