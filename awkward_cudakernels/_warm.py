@@ -291,6 +291,8 @@ def _array_layer() -> Iterator[Build]:
                 where = x, out, lists, n
                 moments.write_means(real, out, True, *where)
                 moments.write_variances(real, out, True, *where, real, 1, True)
+            moments.mean_of_all(x)
+            moments.variance_of_all(x, 1, True)
         transform(grouping.length_of_run, n, out, out, n, n)
         transform(merging.sum_of_offsets, n, out, out, out, 0)
         for kind in "il":

@@ -1,4 +1,4 @@
-"""Means, variances and standard deviations of lists of numbers: each a reduction of the lists, or two."""
+"""Means, variances and standard deviations of lists of numbers, or of all: each a reduction, or two."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from awkward._namedaxis import NAMED_AXIS_KEY
 from awkward.contents import IndexedOptionArray, ListOffsetArray, NumpyArray, RegularArray
 from awkward.index import Index64
 
-from primitives import device_function, op
+from primitives import device_function, op, reduce, transform
 
 from ..kernels.reducers import step_centered, step_sum, sum_lists
 from .device import Method, context_of, has_named_axis, is_index64, is_plain, is_within, span_of
+from .totals import all_numbers, as_number
 
 REDUCED = "?bBhHiIlLfd"
 """The dtypes that are added as float64, and ops are compiled for."""
@@ -36,13 +37,40 @@ def finish_mean(acc, segment, out, index, masked, offsets):
     store(segment, acc[0] / np.float64(n), n, out, index, masked)
 
 
+@device_function
+def spread(squares, n, ddof, root):
+    """The variance of `n` numbers from the sum of their squared distances, or its root."""
+    value = squares / np.float64(n)
+    if ddof != 0:  # by two divisions, as awkward does, whose roundings differ from those of one
+        value *= np.float64(n) / np.float64(n - ddof)
+    return math.sqrt(value) if root else value
+
+
 @op
 def finish_variance(acc, segment, out, index, masked, offsets, ddof, root):
     n = offsets[segment + 1] - offsets[segment]
-    value = acc[0] / np.float64(n)
-    if ddof != 0:  # by two divisions, as awkward does, whose roundings differ from those of one
-        value *= np.float64(n) / np.float64(n - ddof)
-    store(segment, math.sqrt(value) if root else value, n, out, index, masked)
+    store(segment, spread(acc[0], n, ddof, root), n, out, index, masked)
+
+
+@op
+def real(i, value, x):
+    value[0] = np.float64(x[i])
+
+
+@op
+def squared_distance(i, value, x, total, n):
+    distance = np.float64(x[i]) - total[0] / np.float64(n)
+    value[0] = distance * distance
+
+
+@op
+def store_mean(i, out, total, n):
+    out[i] = total[i] / np.float64(n)
+
+
+@op
+def store_spread(i, out, squares, n, ddof, root):
+    out[i] = spread(squares[i], n, ddof, root)
 
 
 def write_means(out: Any, index: Any, masked: bool, x: Any, offsets: Any, lists: int, elements: int) -> None:
@@ -76,8 +104,32 @@ def write_variances(
     sum_lists(out, offsets, lists, elements, (step_centered, x, means), finish=finish)
 
 
+def mean_of_all(x: Any) -> Any:
+    """The mean of an array, as an array of one float64: two launches."""
+    total = _sum_of(x, (real, x))
+    out = type(x)(1, np.float64)
+    transform(store_mean, 1, out, total, len(x))
+    return out
+
+
+def variance_of_all(x: Any, ddof: int, root: bool) -> Any:
+    """The variance of an array, or its root, as an array of one float64: three launches."""
+    total = _sum_of(x, (real, x))
+    squares = _sum_of(x, (squared_distance, x, total, len(x)))
+    out = type(x)(1, np.float64)
+    transform(store_spread, 1, out, squares, len(x), ddof, int(root))
+    return out
+
+
+def _sum_of(x: Any, value: tuple[Any, ...]) -> Any:
+    total = type(x)(1, np.float64)
+    reduce(len(x), value, total, dtype="float64")
+    return total
+
+
 def mean(original: Method) -> Method:
-    """`ak.mean` of lists of numbers: one reduction, which divides by the lengths as it ends, and no wait.
+    """`ak.mean` of lists of numbers: one reduction, which divides by the lengths as it ends, and no wait. Of all
+    numbers: a sum, and a launch to divide it.
 
     awkward divides two options of one-element lists, of which it looks up repeatedly what is missing.
     """
@@ -92,6 +144,9 @@ def mean(original: Method) -> Method:
         behavior: Any,
         attrs: Any,
     ) -> Any:
+        numbers = _all_numbers(x, weight, axis, keepdims)
+        if numbers is not None:
+            return as_number(mean_of_all(numbers))
         layout = _lists_of_numbers(x, weight, axis, attrs)
         if layout is None:
             return original(x, weight, axis, keepdims, mask_identity, highlevel, behavior, attrs)
@@ -118,6 +173,9 @@ def _variance(original: Method, root: bool) -> Method:
     ) -> Any:  # fmt: skip
         layout = None
         if type(ddof) is int and abs(ddof) < LARGEST_DDOF:
+            numbers = _all_numbers(x, weight, axis, keepdims)
+            if numbers is not None:
+                return as_number(variance_of_all(numbers, ddof, root))
             layout = _lists_of_numbers(x, weight, axis, attrs)
         if layout is None:
             return original(x, weight, ddof, axis, keepdims, mask_identity, highlevel, behavior, attrs)
@@ -135,6 +193,13 @@ def _variance(original: Method, root: bool) -> Method:
         return _wrapped(x, found, highlevel, behavior, attrs)
 
     return _impl
+
+
+def _all_numbers(x: Any, weight: Any, axis: Any, keepdims: bool) -> Any:
+    """All numbers of an array, if they are to be reduced to one; else None."""
+    if axis is None and weight is None and not keepdims and isinstance(x, ak.Array):
+        return all_numbers(x._layout)
+    return None
 
 
 def _lists_of_numbers(x: Any, weight: Any, axis: Any, attrs: Any) -> Any:

@@ -53,17 +53,20 @@ def of_all(layout: Any, reducer: Any) -> Any:
     known = kind in COMBINATIONS or kind in TRUTHS or kind is _reducers.Count
     if not known or getattr(reducer, "_initial", None) is not None:
         return None
-    x = _all_numbers(layout)
-    if x is None or not len(x):
+    x = all_numbers(layout)
+    if x is None:
         return None
     if kind is _reducers.Count:
         return layout._backend.nplike.full(1, len(x), dtype=np.int64)[0]
     dtype = getattr(reducer, "_dtype", None)
     found = of_truths(x, kind) if kind in TRUTHS else of_numbers(x, kind, dtype)
-    if found is not None:
-        errorflag.check()
-        found = found[0]
-    return found
+    return None if found is None else as_number(found)
+
+
+def as_number(found: Any) -> Any:
+    """An array of one element without its dimension; waits only if a launch before can have failed."""
+    errorflag.check()
+    return found[0]
 
 
 def of_numbers(x: Any, kind: type, dtype: Any = None) -> Any:
@@ -101,8 +104,8 @@ def of_truths(x: Any, kind: type) -> Any:
     return out
 
 
-def _all_numbers(layout: Any) -> Any:
-    """The numbers at the innermost of lists on the device, or None."""
+def all_numbers(layout: Any) -> Any:
+    """The numbers at the innermost of lists on the device, at least one; or None."""
     if type(layout._backend.nplike) is not CudaArrays:
         return None
     while type(layout) is ListOffsetArray:
@@ -116,4 +119,4 @@ def _all_numbers(layout: Any) -> Any:
         or layout.parameter("__array__") is not None
     ):
         return None
-    return layout._data
+    return layout._data if layout.length else None

@@ -418,3 +418,55 @@ def test_nothing_else_is_launched_and_nothing_waits(cupy, statistic, options):
     assert_at_once(cupy, lambda a: statistic(a, axis=1, **options), [array], templates)
     if statistic is not ak.mean:
         assert_at_once(cupy, lambda a: statistic(a, axis=1, ddof=1, **options), [array], templates)
+
+
+# Of all numbers
+
+OF_ALL = {ak.mean: 2, ak.var: 3, ak.std: 3}
+
+
+@STATISTICS
+@pytest.mark.parametrize("char", moments.REDUCED)
+def test_of_all(char, statistic):
+    for n in (1, 2, 300, 20_000):
+        layout = lists_of(numbers(char, n + 3), [n // 2, 0, n - n // 2], 2)
+        close(lambda a: statistic(a, axis=None), layout, OF_ALL[statistic])
+        close(lambda a: statistic(a, axis=None, mask_identity=True), layout, OF_ALL[statistic])
+    close(lambda a: statistic(a), NumpyArray(numbers(char, 300)), OF_ALL[statistic])
+    close(lambda a: np.asarray(statistic(a, axis=None, highlevel=False)), layout)
+
+
+@pytest.mark.parametrize("statistic", [ak.var, ak.std], ids=lambda statistic: statistic.__name__)
+@pytest.mark.parametrize("ddof", [1, -1, 5, 6])
+def test_degrees_of_freedom_of_all(statistic, ddof):
+    close(lambda a: statistic(a, axis=None, ddof=ddof), lists_of(numbers("d", 5), [2, 3]), 3)
+
+
+@STATISTICS
+def test_of_all_that_are_not_usual(statistic):
+    data = numbers("d", 300)
+    for value in (np.nan, np.inf):
+        data[7] = value
+        close(lambda a: statistic(a, axis=None), lists_of(data, [100, 200]), OF_ALL[statistic])
+    far = 1e9 + np.arange(1000) % 2  # whose squares keep nothing of their distances
+    close(lambda a: statistic(a, axis=None), lists_of(far, [1000]), OF_ALL[statistic])
+    deeper = ListOffsetArray(Index64(np.array([0, 2, 2, 8])), some("d"))
+    close(lambda a: statistic(a, axis=None), deeper, OF_ALL[statistic])
+    close(lambda a: statistic(a[1:], axis=None), deeper, OF_ALL[statistic])
+
+
+@STATISTICS
+def test_what_of_all_is_left_to_awkward(statistic):
+    assert_same(lambda a: statistic(a, axis=None, mask_identity=True), some("d", "empty"))
+    assert_same(lambda a: statistic(a, axis=None), some("d", "empty"))
+    close(lambda a: statistic(a, axis=None, keepdims=True), some("d"))
+    close(lambda a: statistic(a, 2, axis=None), some("d"))
+    close(lambda a: statistic(a, axis=None), ak.Array([1.0, None, 4.0]).layout)
+    close(lambda a: statistic(a, axis=None), ak.with_named_axis(ak.Array(some("d")), ("x", "y")))
+
+
+def test_an_error_before_a_mean_of_all_is_told():
+    array = ak.to_backend(ak.Array([[1.0], []]), "cuda")
+    with pytest.raises(ValueError, match=r"^index out of range in compiled CUDA code"):
+        ak.mean(array[:, 0], axis=None)
+    assert ak.mean(array, axis=None) == 1.0
