@@ -14,6 +14,7 @@ from awkward.contents import (
     ListArray,
     ListOffsetArray,
     NumpyArray,
+    RecordArray,
     RegularArray,
 )
 from awkward.index import Index, Index64
@@ -106,28 +107,37 @@ def content_getitem(original: Method) -> Method:
 
 
 def _by_mask(layout: Any, mask: Any) -> Any:
-    """Numbers, or lists, by a mask of as many: two launches and a wait for their number, without a carry."""
-    n, nplike = layout.length, layout._backend.nplike
-    if is_plain(layout):
-        bits, total = bits_and_total(mask, NONZERO, n, nplike)
-        out = room_for(layout, int(to_scalar(total)))
-        transform(kept_value, n, out, bits, layout._data)
-        return filled_with(layout, out)
-    if type(layout) not in (ListOffsetArray, ListArray):
-        return None
-    starts, stops = starts_and_stops(layout)
-    if not (is_on_device(starts) and is_on_device(stops)):
+    """Numbers, lists, records or what an index tells, by a mask of as many: two launches and a wait for their number,
+    without a carry."""
+    kind, n, nplike = type(layout), layout.length, layout._backend.nplike
+    given = _given(layout)
+    if given is None or not all(map(is_on_device, given)):
         return None
     bits, total = bits_and_total(mask, NONZERO, n, nplike)
     kept = int(to_scalar(total))
-    nextstarts, nextstops = nplike.empty(kept, dtype=starts.dtype), nplike.empty(kept, dtype=stops.dtype)
-    transform(kept_range, n, nextstarts, nextstops, bits, starts, stops)
-    return ListArray(
-        Index(nextstarts, nplike=nplike),
-        Index(nextstops, nplike=nplike),
-        layout._content,
-        parameters=layout._parameters,
-    )
+    if kind is RecordArray:
+        positions = nplike.empty(kept, dtype=np.int64)
+        transform(kept_position, n, positions, bits)
+        return IndexedArray(Index64(positions, nplike=nplike), layout)
+    written = [nplike.empty(kept, dtype=x.dtype) for x in given]
+    transform(kept_range if len(given) == 2 else kept_value, n, *written, bits, *given)
+    if kind is NumpyArray:
+        return filled_with(layout, *written)
+    indexes = [Index(x, nplike=nplike) for x in written]
+    result = ListArray if len(given) == 2 else kind
+    return result(*indexes, layout._content, parameters=layout._parameters)
+
+
+def _given(layout: Any) -> Any:
+    """The arrays with a number for each element of a layout, which make it with its content; None if others do."""
+    kind = type(layout)
+    if kind in (ListOffsetArray, ListArray):
+        return starts_and_stops(layout)
+    if kind in (IndexedArray, IndexedOptionArray):
+        return (layout._index._data,)
+    if kind is RecordArray:
+        return ()
+    return (layout._data,) if is_plain(layout) else None
 
 
 def _is_plain_slice(item: Any) -> bool:

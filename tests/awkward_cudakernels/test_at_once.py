@@ -498,6 +498,11 @@ def test_what_run_lengths_launches(cupy):
 # Masks of arrays
 
 
+def indexed(content, index=(2, 0, 1, 1, 6), dtype=np.int64, parameters=None):
+    content = content if isinstance(content, ak.contents.Content) else NumpyArray(content)
+    return ak.contents.IndexedArray(Index(np.array(index, dtype)), content, parameters=parameters)
+
+
 FLAT = {
     **ALL,
     "numbers": NumpyArray(NUMBERS),
@@ -509,6 +514,14 @@ FLAT = {
     "a record of lists": ak.zip({"x": ak.Array([[1], [], [2, 3]]), "y": ak.Array([[], [1], []])}, depth_limit=1).layout,
     "strings": ak.Array(["one", "", "three"]).layout,
     "regular": ak.contents.RegularArray(NumpyArray(NUMBERS), 2),
+    "records": RECORDS,
+    "a tuple": ak.contents.RecordArray([NumpyArray(NUMBERS)], None, parameters={"__record__": "one"}),
+    "records without fields": ak.contents.RecordArray([], [], length=7),
+    "records by an index": ak.contents.IndexedArray(Index64(np.array([3, 0, 6, 6])), RECORDS, parameters={"a": 1}),
+    "records by an index of int32": ak.contents.IndexedArray(ak.index.Index32(np.array([3, 0, 6], np.int32)), RECORDS),
+    "options by an index": ak.contents.IndexedOptionArray(Index64(np.array([3, -1, 6, -1, 0])), RECORDS),
+    "options": ak.contents.ByteMaskedArray(ak.index.Index8(np.arange(7) % 2), NumpyArray(NUMBERS), True),
+    "categories": indexed(ak.Array(["one", "two"]).layout, (0, 1, 0), parameters={"__array__": "categorical"}),
 }
 
 
@@ -534,6 +547,10 @@ def test_masks_of_arrays_of_many():
 def test_what_masks_of_arrays_launch(cupy):
     mask = NumpyArray(np.array([True, False, True]))
     for array in (OF_NUMBERS["some"], OTHERS["starts and stops"], OTHERS["records"], NumpyArray(NUMBERS[:3])):
+        assert_at_once(cupy, lambda a, m: a[m], [array, mask], ["scan", "transform"], waiting=1)
+    for name in ("records by an index of int32", "records", "options by an index"):
+        array = FLAT[name]
+        mask = NumpyArray(np.arange(array.length) % 2 > 0)
         assert_at_once(cupy, lambda a, m: a[m], [array, mask], ["scan", "transform"], waiting=1)
 
 
@@ -838,11 +855,6 @@ def test_lengths_keep_what_an_array_carries():
 
 
 # Numbers by an index
-
-
-def indexed(content, index=(2, 0, 1, 1, 6), dtype=np.int64, parameters=None):
-    content = content if isinstance(content, ak.contents.Content) else NumpyArray(content)
-    return ak.contents.IndexedArray(Index(np.array(index, dtype)), content, parameters=parameters)
 
 
 def projected(array):
