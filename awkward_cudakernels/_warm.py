@@ -58,6 +58,7 @@ from .arraylayer import (
     reducing,
     slices,
     totals,
+    ufuncs,
 )
 from .signatures import Argument, families
 
@@ -198,6 +199,14 @@ def _array_layer() -> Iterator[Build]:
         for by in "?bl":
             ranked_bits((keeping.is_kept, _array(by), 1), n, out, total=out)
         transform(keeping.kept_position, n, out, out)
+        ranked_bits((slices.is_true_or_missing, mask, _array("b"), 1), n, out, total=out)
+        for by in "bil":  # of what tells which elements of an option are there
+            x = _array(by)
+            transform(slices.kept_position_or_none, n, out, out, x, 1)
+            transform(ufuncs.position_or_none, n, out, x, 1)
+            transform(ufuncs.none_where_missing, n, out, x, 1)
+            if by != "b":
+                ranked_bits((slices.indexed_is_true_or_missing, mask, x, n), n, out, total=out)
         for kind in "?bBhHiIlLfd":
             select((arrays.is_nonzero, _array(kind)), n, out, total=out)
         for kind in "?bBhHiIlL":

@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from awkward.contents import ByteMaskedArray
 from awkward.index import Index64
 
-from primitives import bit_at, op, rank_at, ranked_bits, transform
+from primitives import bit_at, device_function, op, rank_at, ranked_bits, transform
 
 from .arrays import copy_element
 
@@ -19,9 +20,15 @@ ZERO, NONZERO, NOT_NEGATIVE = 0, 1, 2
 """Which elements are kept, by their numbers in a mask or an index."""
 
 
+@device_function
+def keeps(number, rule):
+    """Whether an element is kept, by its number."""
+    return number >= 0 if rule == NOT_NEGATIVE else (number != 0) == (rule == NONZERO)
+
+
 @op
 def is_kept(i, keep, by, rule):
-    keep[0] = by[i] >= 0 if rule == NOT_NEGATIVE else (by[i] != 0) == (rule == NONZERO)
+    keep[0] = keeps(by[i], rule)
 
 
 @op
@@ -39,6 +46,13 @@ def kept_range(i, nextstarts, nextstops, bits, starts, stops):
     if bit_at(bits, i):
         nextstarts[rank] = start
         nextstops[rank] = stop
+
+
+def what_is_there(option: Any) -> tuple[Any, int]:
+    """Of a `ByteMaskedArray` or an `IndexedOptionArray`: the array and the rule of which elements are not None."""
+    if type(option) is ByteMaskedArray:
+        return option._mask._data, NONZERO if option._valid_when else ZERO
+    return option._index._data, NOT_NEGATIVE
 
 
 def bits_and_total(by: Any, rule: int, n: int, nplike: Any) -> tuple[Any, Any]:

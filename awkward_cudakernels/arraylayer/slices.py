@@ -9,6 +9,7 @@ import numpy as np
 from awkward._nplikes.virtual import VirtualNDArray
 from awkward._util import kSliceNone
 from awkward.contents import (
+    ByteMaskedArray,
     IndexedArray,
     IndexedOptionArray,
     ListArray,
@@ -20,7 +21,7 @@ from awkward.contents import (
 from awkward.index import Index, Index64
 
 import errorflag
-from primitives import offsets_from, op, segmented_transform, transform
+from primitives import bit_at, offsets_from, op, rank_at, ranked_bits, segmented_transform, transform
 
 from .._registry import call_as
 from ..kernels.listarray import (
@@ -46,11 +47,13 @@ from .keeping import (
     NONZERO,
     bits_and_offsets,
     bits_and_total,
+    keeps,
     kept_in_list,
     kept_local,
     kept_position,
     kept_range,
     kept_value,
+    what_is_there,
 )
 from .picking import by_one_each
 
@@ -79,6 +82,11 @@ def content_getitem(original: Method) -> Method:
                         if found is not None:
                             return found
                     transform(is_unset, max(0, data.shape[0] - self.length), data, self.length)
+        elif type(where) in (ByteMaskedArray, IndexedOptionArray):
+            if where.length == self.length and where._backend is self._backend:
+                found = _by_optional_mask(self, where)
+                if found is not None:
+                    return found
         elif type(where) is ListOffsetArray and type(self) in (ListOffsetArray, ListArray):
             if type(self._backend.nplike) is CudaArrays and where._backend is self._backend:
                 found = _by_lists(self, where)
@@ -126,6 +134,46 @@ def _by_mask(layout: Any, mask: Any) -> Any:
     indexes = [Index(x, nplike=nplike) for x in written]
     result = ListArray if len(given) == 2 else kind
     return result(*indexes, layout._content, parameters=layout._parameters)
+
+
+@op
+def is_true_or_missing(i, keep, truths, by, rule):
+    keep[0] = not keeps(by[i], rule) or truths[i]
+
+
+@op
+def indexed_is_true_or_missing(i, keep, truths, index, n):
+    j = index[i]
+    keep[0] = j < 0
+    if 0 <= j < n:
+        keep[0] = truths[j]
+
+
+@op
+def kept_position_or_none(i, out, bits, by, rule):
+    if bit_at(bits, i):
+        out[rank_at(bits, i)] = i if keeps(by[i], rule) else -1
+
+
+def _by_optional_mask(layout: Any, mask: Any) -> Any:
+    """Numbers, lists or records by a mask, of which None remains None: two launches and a wait for their number."""
+    nplike, n = layout._backend.nplike, layout.length
+    if type(nplike) is not CudaArrays or not is_plain(mask._content) or mask._content._data.dtype != np.bool_:
+        return None
+    if not (is_plain(layout) or type(layout) in (ListOffsetArray, ListArray, RecordArray)):
+        return None
+    by, rule = what_is_there(mask)
+    if not is_on_device(by):
+        return None
+    truths = mask._content._data
+    keep: tuple[Any, ...] = (is_true_or_missing, truths, by, rule)
+    if type(mask) is IndexedOptionArray:
+        keep = (indexed_is_true_or_missing, truths, by, truths.shape[0])
+    bits, total = nplike.empty((n + 15) // 16, dtype=np.int64), nplike.empty(1, dtype=np.int64)
+    ranked_bits(keep, n, bits, total=total)
+    out = nplike.empty(int(to_scalar(total)), dtype=np.int64)
+    transform(kept_position_or_none, n, out, bits, by, rule)
+    return IndexedOptionArray(Index64(out, nplike=nplike), _as_carried(layout))
 
 
 def _given(layout: Any) -> Any:

@@ -156,6 +156,7 @@ OPERATIONS = (
             Step((0, 2), lambda r, m: r[m]),
         ),
     ),
+    _more("a[ak.max(a) > 20]", "a", lambda a: a[ak.max(a, axis=1) > 20]),
     _more("records.x", "records", lambda r: r.x),
     # Element by element
     _core("a + b", "a b", lambda a, b: a + b, bound=True, reads=_contents_of_two),
@@ -211,6 +212,7 @@ OPERATIONS = (
     _core("ak.sum axis=0", "a", lambda a: ak.sum(a, axis=0)),
     _core("ak.argmax axis=0", "a", lambda a: ak.argmax(a, axis=0)),
     _core("ak.sum axis=None", "a", lambda a: ak.sum(a, axis=None), bound=True, reads=_content),
+    _more("ak.mean axis=None", "a", lambda a: ak.mean(a, axis=None), bound=True, reads=_content),
     # Combining and sorting
     _core("ak.combinations 2", "a", lambda a: ak.combinations(a, 2, axis=1), bound=True),
     _core("ak.cartesian", "a c", lambda a, c: ak.cartesian([a, c], axis=1), bound=True),

@@ -544,6 +544,52 @@ def test_masks_of_arrays_of_many():
     assert_same(lambda a, m: a[m], lists(np.arange(offsets[-1]), offsets), NumpyArray(mask))
 
 
+def optional(mask, how):
+    """A mask with a None in every third place."""
+    missing = np.arange(len(mask)) % 3 == 1
+    if how == "index":
+        index = np.where(missing, -1, np.arange(len(mask)))
+        return ak.contents.IndexedOptionArray(Index64(index), NumpyArray(np.append(mask, [True, True])))
+    if how == "index of 32 bits":
+        index = np.where(missing, -1, np.arange(len(mask)))[::-1].astype(np.int32)
+        return ak.contents.IndexedOptionArray(ak.index.Index32(index), NumpyArray(mask))
+    valid_when = how == "bytes"
+    return ak.contents.ByteMaskedArray(
+        ak.index.Index8((missing != valid_when).astype(np.int8)), NumpyArray(mask), valid_when
+    )
+
+
+@pytest.mark.parametrize("how", ["bytes", "bytes of what is missing", "index", "index of 32 bits"])
+@pytest.mark.parametrize("name", FLAT, **IDS)
+def test_masks_with_nones(name, how):
+    n = FLAT[name].length
+    for mask in (np.zeros(n, bool), np.ones(n, bool), np.arange(n) % 2 > 0):
+        assert_same(lambda a, m: a[m], FLAT[name], optional(mask, how))
+        assert_same(lambda a, m: a[m][:1], FLAT[name], optional(mask, how))
+        if n:
+            assert_same(lambda a, m: a[m], FLAT[name], optional(mask[:-1], how))
+        assert_same(lambda a, m: a[m], FLAT[name], optional(np.append(mask, True), how))
+
+
+def test_other_masks_with_nones():
+    none = ak.contents.IndexedOptionArray(Index64(np.full(7, -1)), NumpyArray(np.zeros(0, bool)))
+    assert_same(lambda a, m: a[m], NumpyArray(NUMBERS), none)
+    assert_same(lambda a, m: a[m], RECORDS, ak.contents.UnmaskedArray(NumpyArray(NUMBERS > 2)))
+    assert_same(lambda a, m: a[m], NumpyArray(NUMBERS), optional(np.arange(7), "bytes"))  # which is an index
+    n = 70_000
+    mask = np.random.default_rng(20266).random(n) < 0.4
+    for how in ("bytes", "index"):
+        assert_same(lambda a, m: a[m], NumpyArray(np.arange(n)), optional(mask, how))
+    assert_same(lambda a: a[ak.max(a, axis=1) > 2], OF_NUMBERS["some"])
+
+
+def test_what_masks_with_nones_launch(cupy):
+    for how in ("bytes", "index"):
+        mask = optional(np.arange(7) % 2 > 0, how)
+        for array in (RECORDS, NumpyArray(NUMBERS), lists(NUMBERS, np.arange(8))):
+            assert_at_once(cupy, lambda a, m: a[m], [array, mask], ["scan", "transform"], waiting=1)
+
+
 def test_what_masks_of_arrays_launch(cupy):
     mask = NumpyArray(np.array([True, False, True]))
     for array in (OF_NUMBERS["some"], OTHERS["starts and stops"], OTHERS["records"], NumpyArray(NUMBERS[:3])):

@@ -10,7 +10,7 @@ import numpy as np
 import operations
 import pytest
 from operations import assert_same
-from test_options import KINDS, content, lists, masked, numbers
+from test_options import KINDS, SOME, content, indexed, lists, numbers
 
 pytestmark = [
     pytest.mark.usefixtures("cupy"),
@@ -24,6 +24,13 @@ FLOATS = content(numbers("d"))
 
 def jagged(values=FLOATS, offsets=OFFSETS, **options):
     return lists(values, offsets, **options)
+
+
+def masked(values, valid=SOME, *, valid_when=True, parameters=None):
+    """Bytes that are 0 and 1: of others, awkward says here that they are set and there that they are not."""
+    values = values if isinstance(values, ak.contents.Content) else content(values)
+    mask = ak.index.Index8(np.array([there == valid_when for there in valid], np.int8))
+    return ak.contents.ByteMaskedArray(mask, values, valid_when, parameters=parameters)
 
 
 class Asked(Exception):
@@ -152,7 +159,6 @@ def test_other_lengths(other):
     "layout",
     [
         jagged(masked(np.arange(8.0)), [0, 3, 3, 8]),
-        masked(np.arange(8.0)),
         ak.contents.ListOffsetArray(ak.index.Index64([0, 2, 4]), jagged()),
         ak.contents.RegularArray(FLOATS, 5),
         content(np.arange(12.0).reshape(4, 3)),
@@ -209,3 +215,74 @@ def test_arrays_elsewhere():
             with pytest.raises(ValueError, match="incompatible backends"):
                 ak.to_backend(array, "cuda") + other
         assert ak.backend(array + array) == "cpu"
+
+
+# Options of numbers
+
+NONE_VALID, ALL_VALID = [False] * 8, [True] * 8
+
+
+HOW_OPTIONAL = {
+    "bytes": masked,
+    "bytes that say what is missing": lambda values, valid=SOME: masked(values, valid, valid_when=False),
+    "an index": indexed,
+    "an index of 32 bits": lambda values, valid=SOME: indexed(values, valid, dtype=np.int32),
+}
+
+
+@pytest.mark.parametrize("kind", HOW_OPTIONAL)
+def test_options(kind):
+    option = HOW_OPTIONAL[kind]
+    gathers = int("index" in kind)
+    for valid in (SOME, NONE_VALID, ALL_VALID, []):
+        n = int(bool(valid))
+        array = option(numbers("d"), valid)
+        goes_round(lambda a: a * 2, array, number=n * (2 + gathers))
+        goes_round(np.sqrt, array, number=n * (2 + gathers))
+        goes_round(lambda a: 30 < a, array, number=n * (2 + gathers))
+        goes_round(np.hypot, array, content(numbers("d", len(valid))), number=None)
+        goes_round(operator.sub, content(numbers("d", len(valid))), array, number=None)
+        other = HOW_OPTIONAL["bytes"](numbers("d")[::-1].copy(), valid[::-1])
+        goes_round(operator.add, array, other, number=n * (3 + gathers))
+        goes_round(lambda a: a + a, array, number=n * (2 + 2 * gathers))
+
+
+@pytest.mark.parametrize("char", KINDS)
+def test_types_of_options(char):
+    for option in HOW_OPTIONAL.values():
+        array = option(numbers(char))
+        for function in (operator.eq, np.logical_or, operator.add):
+            goes_round(function, array, content(numbers(char, 8)), number=None)
+        for scalar in (2, True, np.int8(3), np.uint64(2**63), np.float32(0.5), 1.5, 2j):
+            goes_round(lambda a, scalar=scalar: a != scalar, array, number=None)
+    if char in "bBhHiIlL":
+        goes_round(lambda a: 7 // a, masked(np.where(SOME, 1, 0).astype(char)), number=None)  # what is missing is 0
+
+
+def test_of_options_that_reductions_make():
+    goes_round(lambda a: ak.max(a, axis=1) > 5, jagged(), number=3)
+    goes_round(lambda a: ak.max(a, axis=1) - ak.min(a, axis=1), jagged(), number=5)
+    goes_round(lambda a: ak.firsts(a) * 2 + ak.firsts(a), jagged(), number=None)
+    many = jagged(content(np.arange(70_000.0)), np.minimum(np.arange(50_001) * 3 // 2, 70_000))
+    goes_round(lambda a: ak.max(a, axis=1) * ak.num(a), many, number=None)
+
+
+def test_what_of_options_is_left_to_awkward():
+    for array in (
+        masked(numbers("d"), parameters={"unit": "m"}),
+        masked(content(numbers("d"), parameters={"unit": "m"})),
+        masked(np.arange(20.0).reshape(10, 2)),
+        ak.contents.UnmaskedArray(content(numbers("d"))),
+        ak.Array([1.0, None, 2.0]).layout.to_BitMaskedArray(True, True),
+    ):
+        does_not(lambda a: a * 2, array)
+    does_not(operator.mul, indexed(numbers("d"), [True, False, True, True]), jagged())
+    does_not(operator.mul, masked(numbers("d")), content(numbers("d", 1)))
+
+
+def test_names_of_the_axis_of_an_option():
+    array = ak.with_named_axis(ak.Array(masked(numbers("d"))), ("events",))
+    expected = array * 2
+    found = ak.to_backend(array, "cuda") * 2
+    assert found.to_list() == expected.to_list()
+    assert found.named_axis == expected.named_axis

@@ -289,6 +289,9 @@ for dtype in (np.float64, np.float32, np.int64, np.bool_):
         lambda: ak.drop_none(ak.mask(a, a > 1)),
         lambda: ak.local_index(a),
         lambda: ak.to_list(a),
+        lambda: a[ak.max(a, axis=1) > 1],
+        lambda: ak.firsts(a) + ak.max(a, axis=1),
+        lambda: (ak.mean(a), ak.std(a)),
     ):
         operation()
 awkward_cudakernels.synchronize_cuda()
@@ -328,6 +331,10 @@ with pretended_cupy.instead():
         ak.concatenate([a, a], axis=1), ak.concatenate([a, a]), ak.singletons(ak.firsts(a))
         ak.run_lengths(a), ak.run_lengths(ak.flatten(a))
         one = ak.to_backend(ak.Array(np.arange(300).astype(dtype)), "cuda")
+        first, largest = ak.firsts(a), ak.max(a, axis=1)
+        first * 2, largest > 1, first + largest, largest * one, a[largest > 1], one[first > 1], ak.mean(a), ak.std(one)
+        events = ak.zip({"a": a, "one": one}, depth_limit=1)
+        events[one > 1].one * 2, events[one > 1][ak.num(events[one > 1].a) > 1].one + 1, events[largest > 1].one * 2
         a > one, one <= a, one == a, a + one, np.logical_and(one, a), a * 2.5 - one, (a * 2.5)[1:] * 2.5 * one[1:]
         for x in (a, a * 2, ak.values_astype(a, float), ak.values_astype(a, int), 0, 0.5, dtype(1)):
             ak.where(a > 1, a, x), ak.where(a > 1, x, a), ak.where(a > 1, x, 1), ak.where(a > 1, 0.5, x)
