@@ -16,14 +16,18 @@ from primitives import bit_at, device_function, op, rank_at, ranked_bits, transf
 
 from .arrays import copy_element
 
-ZERO, NONZERO, NOT_NEGATIVE = 0, 1, 2
+ZERO, NONZERO, NOT_NEGATIVE, ONE = 0, 1, 2, 3
 """Which elements are kept, by their numbers in a mask or an index."""
 
 
 @device_function
 def keeps(number, rule):
     """Whether an element is kept, by its number."""
-    return number >= 0 if rule == NOT_NEGATIVE else (number != 0) == (rule == NONZERO)
+    if rule == NOT_NEGATIVE:
+        return number >= 0
+    if rule == ONE:
+        return number == 1
+    return (number != 0) == (rule == NONZERO)
 
 
 @op
@@ -49,9 +53,12 @@ def kept_range(i, nextstarts, nextstops, bits, starts, stops):
 
 
 def what_is_there(option: Any) -> tuple[Any, int]:
-    """Of a `ByteMaskedArray` or an `IndexedOptionArray`: the array and the rule of which elements are not None."""
+    """Of a `ByteMaskedArray` or an `IndexedOptionArray`: the array and the rule of which elements are not None.
+
+    awkward's broadcasting takes bytes other than 0 and 1 for what is missing.
+    """
     if type(option) is ByteMaskedArray:
-        return option._mask._data, NONZERO if option._valid_when else ZERO
+        return option._mask._data, ONE if option._valid_when else ZERO
     return option._index._data, NOT_NEGATIVE
 
 
