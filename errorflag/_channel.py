@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from threading import get_ident
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -24,6 +26,8 @@ GRAPHS = range(RING, 0xFFFF)
 CHECK_EVERY = 1024
 """Launches between two looks at whether the pending list can be shortened."""
 HIGH_WATER = RING - 2 * CHECK_EVERY
+LONG_AGO = 16 * CHECK_EVERY
+"""Launches by other threads in which a thread surely makes the one that it has registered."""
 SMALL = 4096
 SLOTS = SMALL // 16
 """Bytes that are read back through a buffer that stays."""
@@ -41,8 +45,10 @@ class Named(Protocol):
     def decorate(self) -> Decorate | None: ...
 
 
-Record = tuple[int, Named, tuple[str, ...], int]
-"""A launch: its number, what it belongs to, the messages of its op, its number of elements."""
+Record = tuple[int, Named, tuple[str, ...], int, int]
+"""A launch: its number, what it belongs to, the messages of its op, its number of elements, its thread."""
+Covered = dict[int, int]
+"""What a wait covers: for every thread the number below which all its launches had been made when the wait began."""
 
 
 def _message(errors: tuple[str, ...], word: int) -> str:
@@ -58,7 +64,9 @@ class Channel:
 
     Launches are numbered; the 16 low bits of the number are in the word. `open` takes no lock:
     drawing a number and appending a record are single steps of the interpreter, and a record carries
-    its number, so that two threads may append in either order.
+    its number, so that two threads may append in either order. Between `open` and the launch itself other
+    threads may wait for the channel, and must not forget the record then: a thread's last record is
+    kept until that thread goes on.
 
     Example:
         >>> from errorflag import Call, Channel, DeviceValueError
@@ -80,6 +88,7 @@ class Channel:
         self.attempt_pointer: int = self.attempt.ctypes.data
         self.pending: deque[Record] = deque()
         self._numbers: Iterator[int] = itertools.count(1)
+        self._latest: Covered = {}  # the number of each thread's last launch
         self._dropped_calls = 0  # calls since the last drain that are not pending any more
         self._last_dropped: Named | None = None
         self._later_calls = 0  # calls after one that has failed, whose records are not kept
@@ -95,19 +104,21 @@ class Channel:
         number = next(self._numbers)
         if not number % CHECK_EVERY:
             self._shorten(number)
-        self.pending.append((number, call, errors, length))
+        thread = get_ident()
+        self._latest[thread] = number
+        self.pending.append((number, call, errors, length, thread))
         return (number % RING) << 48
 
     def is_uncertain(self) -> bool:
         """Whether a launch may have failed that the host has not seen the end of. One without messages cannot."""
-        return any(errors for _, _, errors, _ in list(self.pending))
+        return any(errors for _, _, errors, _, _ in list(self.pending))
 
     def _shorten(self, number: int) -> None:
         # Host kernels have finished when their call returns: the word says all there is to know.
         word = int(self.word[0])
         with self.lock:
             if word == NO_ERROR:
-                self._drop(number)
+                self._drop(self._covered(number))
                 return
             last: Named | None = None
             while self.pending and self.pending[-1][0] % RING != word >> 48:
@@ -116,17 +127,34 @@ class Channel:
                     self._later_calls += 1
                 last = call
 
-    def _drop(self, until: int) -> None:
-        """Forgets the launches with numbers below `until`: they ended without an error."""
-        pending = self.pending
-        while pending and pending[0][0] < until:
-            call = pending.popleft()[1]
+    def _covered(self, until: int) -> Covered:
+        """What a wait that begins now covers, given a number that was drawn just now."""
+        latest, me = self._latest, get_ident()
+        if not latest or (len(latest) == 1 and me in latest):
+            return {me: until}
+        covered = latest.copy()
+        for thread in covered.keys() - sys._current_frames().keys():  # those that have ended
+            covered[thread] = latest[thread] = until
+        covered = {thread: max(number, until - LONG_AGO) for thread, number in covered.items()}
+        covered[me] = until
+        return covered
+
+    def _drop(self, covered: Covered) -> None:
+        """Forgets launches: they ended without an error."""
+        pending, end = self.pending, max(covered.values())
+        position = 0
+        while position < len(pending) and pending[position][0] < end:
+            number, call, _, _, thread = pending[position]
+            if number >= covered.get(thread, 0):
+                position += 1
+                continue
+            del pending[position]
             if call is not self._last_dropped or not isinstance(call, Call):
                 self._dropped_calls += 1
             self._last_dropped = call
 
-    def _drain(self, until: int) -> None:
-        self._drop(until)
+    def _drain(self, covered: Covered) -> None:
+        self._drop(covered)
         self._dropped_calls = self._later_calls = 0
         self._last_dropped = None
 
@@ -144,7 +172,7 @@ class Channel:
                 found = calls - 1, record
         if found is None:
             raise RuntimeError(f"errorflag: the word {word:#018x} belongs to no pending launch")
-        invocation, (_, call, errors, length) = found
+        invocation, (_, call, errors, length, _) = found
         exception = DeviceValueError(call.name, _message(errors, word), index, invocation)
         later = calls - 1 - invocation + self._later_calls
         add_note(
@@ -154,18 +182,18 @@ class Channel:
         )
         return exception, call.decorate
 
-    def settle(self, until: int) -> None:
-        """After a wait: forgets the launches below `until`, or raises their error."""
+    def settle(self, covered: Covered) -> None:
+        """After a wait: forgets the launches that it covered, or raises their error."""
         with self.lock:
             word = self._look()
             if word == NO_ERROR:
-                self._drain(until)
+                self._drain(covered)
                 return
             try:
                 exception, decorate = self._error(word)
             finally:  # also if no launch is known that can have failed so: the stream works on
                 self._reset()
-                self._drain(until)
+                self._drain(covered)
         if decorate is not None:
             decorate(exception)  # which may read arrays, so not before the channel works again
         raise exception
@@ -179,7 +207,7 @@ class Channel:
 
     def synchronize(self) -> None:
         """Waits for every launch of the channel; raises the error if one has failed."""
-        self.settle(next(self._numbers))
+        self.settle(self._covered(next(self._numbers)))
 
 
 class _Small:
@@ -210,7 +238,7 @@ class DeviceChannel(Channel):
         self._alloc_pinned = cupy.cuda.alloc_pinned_memory
         self.device = device
         self.stream = stream
-        self._checkpoint: int | None = None  # launches below it are covered by the copy under way
+        self._checkpoint: Covered | None = None  # what the copy under way covers
         self._failed = False
         self._cupy_device = cupy.cuda.Device(device)
         self._several = cupy.cuda.runtime.getDeviceCount() > 1
@@ -236,7 +264,9 @@ class DeviceChannel(Channel):
         number = next(self._numbers)
         if not number % CHECK_EVERY:
             self._shorten(number)
-        self.pending.append((number, call, errors, length))
+        thread = get_ident()
+        self._latest[thread] = number
+        self.pending.append((number, call, errors, length, thread))
         low = number % RING
         return (low - 0x1_0000 if low >= 0x8000 else low) << 48
 
@@ -254,7 +284,7 @@ class DeviceChannel(Channel):
                 raise RuntimeError(
                     f"errorflag: the graphs of one stream can hold {len(GRAPHS)} launches in all"
                 )
-            self._graph_records.append((number, call, errors, length))
+            self._graph_records.append((number, call, errors, length, get_ident()))
             return (number - 0x1_0000) << 48
 
         outer = vars(self).get("open")
@@ -274,10 +304,12 @@ class DeviceChannel(Channel):
         self._runtime.memsetAsync(self.word_pointer, 0xFF, 8, self.stream)
         if self._failed:
             self._failed = False
+            me = get_ident()
+            self._kept.extend(record for record in self.pending if record[4] != me)
             self._numbers, self.pending = itertools.count(self._resume), self._kept
 
-    def _drain(self, until: int) -> None:
-        super()._drain(until)
+    def _drain(self, covered: Covered) -> None:
+        super()._drain(covered)
         self._checkpoint = None
 
     def _shorten(self, number: int) -> None:
@@ -296,7 +328,7 @@ class DeviceChannel(Channel):
                     self._freeze(number)
                     return
                 self._drop(self._checkpoint)
-            self._checkpoint = number
+            self._checkpoint = self._covered(number)
             self._runtime.memcpyAsync(self._mirror.ctypes.data, self.word_pointer, 8, 2, self.stream)
             self._record_event()
         finally:
@@ -308,12 +340,13 @@ class DeviceChannel(Channel):
     def _freeze(self, number: int) -> None:
         """An error is known, and not raised yet: nothing launched until then can run.
 
-        The records that may name it are kept; later launches need none, and share one number.
+        The records that may name it are kept; later launches need none, and share one number: but for those that
+        threads are about to make just when the error is raised.
         """
         self._failed = True
         self._told[0] = 1  # also if a kernel lowers the word by itself
-        self._kept, self.pending = self.pending, deque(maxlen=1)
-        self._resume = number + 1
+        self._kept, self.pending = self.pending, deque(maxlen=SLOTS)
+        self._resume = number + 3
         failed = int(self._mirror[0]) >> 48
         shared = next(n for n in (number + 1, number + 2) if n % RING != failed)
         self._numbers = itertools.repeat(shared)
@@ -321,7 +354,7 @@ class DeviceChannel(Channel):
     def _error(self, word: int) -> tuple[DeviceValueError, Decorate | None]:
         number = word >> 48
         if number >= RING:
-            _, call, errors, length = self._graph_records[number - RING]
+            _, call, errors, length, _ = self._graph_records[number - RING]
             index = (word >> 8) & 0xFF_FFFF_FFFF
             exception = DeviceValueError(call.name, _message(errors, word), index, number - RING)
             add_note(exception, f"at element {index} of {length}, in a CUDA graph")
@@ -371,7 +404,7 @@ class DeviceChannel(Channel):
         buffer = self._pinned(ends[-1])
         base = buffer.ctypes.data
         copy, stream = self._runtime.memcpyAsync, self.stream
-        until = next(self._numbers)
+        covered = self._covered(next(self._numbers))
         for array, start, size in zip(arrays, ends, sizes, strict=False):
             if size:
                 copy(base + start, array.data.ptr, size, 2, stream)
@@ -381,7 +414,7 @@ class DeviceChannel(Channel):
             for array, start, size in zip(arrays, ends, sizes, strict=False)
         ]
         if self.pending or self._told.item(0):
-            self.settle(until)
+            self.settle(covered)
         return results
 
     def items(self, array: Any, positions: Sequence[int]) -> list[Any]:
@@ -404,7 +437,7 @@ class DeviceChannel(Channel):
         size = dtype.itemsize
         to, start = small.address, array.data.ptr
         copy, stream = self._runtime.memcpyAsync, self.stream
-        until = next(self._numbers)
+        covered = self._covered(next(self._numbers))
         last = array.size - 1
         if len(positions) > SLOTS:
             raise ValueError(f"argument 'positions' has {len(positions)} elements; it must have at most {SLOTS}")
@@ -416,7 +449,7 @@ class DeviceChannel(Channel):
         self._runtime.streamSynchronize(stream)
         found = small.view(dtype)[: len(positions)].tolist()
         if self.pending or self._told.item(0):
-            self.settle(until)
+            self.settle(covered)
         return found
 
     def _small(self) -> _Small:
@@ -438,7 +471,7 @@ class DeviceChannel(Channel):
         stream, self.stream = self.stream, 0
         try:
             with cupy.cuda.Device(self.device):
-                self.settle(next(self._numbers))
+                self.settle(self._covered(next(self._numbers)))
         except DeviceValueError:
             self._runtime.streamSynchronize(0)  # which resets the word; others do not wait for it
             raise
@@ -454,10 +487,10 @@ class DeviceChannel(Channel):
             with self._cupy_device:
                 self.synchronize()
             return
-        until = next(self._numbers)
+        covered = self._covered(next(self._numbers))
         self._runtime.streamSynchronize(self.stream)
         if self.pending or self._told.item(0):
-            self.settle(until)
+            self.settle(covered)
 
 
 _channels: dict[tuple[int, int, int], DeviceChannel] = {}

@@ -556,3 +556,36 @@ def test_memory_of_scans_stays_for_threads_that_are_about_to_launch():
         assert channel.scratch[key][2] is small
         assert int(out[-1]) == n
         synchronize()
+
+
+def test_threads_that_wait_while_others_launch_and_fail():
+    import cupy
+
+    stream = cupy.cuda.Stream(non_blocking=True)
+    good, bad = arrays(n=1000), arrays(n=1000, bad=7)
+    cupy.cuda.Device().synchronize()
+    caught = []
+
+    def work(number):
+        with stream:
+            for turn in range(500):
+                transform(check, 1000, *(bad if (turn + number) % 5 == 0 else good))
+                if turn % 3 == 0:
+                    try:
+                        synchronize()
+                    except Exception as error:
+                        caught.append(error)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    try:
+        synchronize(stream)  # what was launched last
+    except DeviceValueError as error:
+        caught.append(error)
+    assert caught
+    assert {type(error) for error in caught} == {DeviceValueError}  # never one that belongs to no launch
+    assert {(error.kernel, error.index) for error in caught} == {("check", 7)}
+    assert errorflag.pending_calls() == 0

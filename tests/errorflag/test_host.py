@@ -1,6 +1,8 @@
 """The semantics of a channel, on the host executor's channel, which every machine has."""
 
 import pickle
+import queue
+import sys
 import threading
 import time
 
@@ -61,7 +63,7 @@ def test_word_layout():
     assert base & 0xFFFF_FFFF_FFFF == 0
     with pytest.raises(DeviceValueError) as caught:
         channel.word[0] = base | (5 << 8) | 1
-        channel.settle(2)
+        channel.synchronize()
     assert (caught.value.kernel, caught.value.message, caught.value.index) == ("f", "b", 5)
 
 
@@ -252,3 +254,105 @@ def test_what_is_launched_after_an_error_is_counted_and_not_kept():
     channel.open(errorflag.Call("h"), ("a",), 10)
     channel.synchronize()
     assert len(channel.pending) == 0
+
+
+class Launcher:
+    """A thread that registers a launch and then makes it, each when it is told to."""
+
+    def __init__(self, channel):
+        self.channel = channel
+        self.jobs, self.done = queue.Queue(), queue.Queue()
+        self.thread = threading.Thread(target=self.work, daemon=True)
+        self.thread.start()
+
+    def work(self):
+        while (job := self.jobs.get()) is not None:
+            job()
+            self.done.put(None)
+
+    def do(self, job):
+        self.jobs.put(job)
+        self.done.get()
+
+    def register(self, name):
+        def job():
+            self.base = self.channel.open(errorflag.Call(name), ("a",), 10)
+
+        self.do(job)
+
+    def fail(self):
+        self.channel.word[0] = self.base | (3 << 8)
+
+    def end(self):
+        self.jobs.put(None)
+        self.thread.join()
+
+
+@pytest.mark.parametrize("launches", [1, 1024, 1500, 5000])
+def test_what_another_thread_has_only_registered_is_not_forgotten(launches):
+    channel = Channel()
+    other = Launcher(channel)
+    other.register("mine")
+    for _ in range(launches):
+        channel.open(errorflag.Call("g"), ("b",), 10)
+    channel.synchronize()
+    assert channel.is_uncertain()
+    assert len(channel.pending) == 1
+    other.fail()
+    with pytest.raises(DeviceValueError) as caught:
+        channel.synchronize()
+    assert caught.value.kernel == "mine"
+    other.register("another")  # so the one before has been made
+    other.do(channel.synchronize)
+    assert len(channel.pending) == 0
+    other.end()
+
+
+def test_what_ended_threads_have_registered_is_forgotten():
+    channel = Channel()
+    other = Launcher(channel)
+    other.register("mine")
+    channel.synchronize()
+    assert len(channel.pending) == 1
+    other.end()
+    channel.synchronize()
+    assert len(channel.pending) == 0
+
+
+def test_what_idle_threads_have_registered_is_forgotten_at_last():
+    channel = Channel()
+    other = Launcher(channel)
+    other.register("mine")
+    for _ in range(20):
+        for _ in range(1000):
+            channel.open(errorflag.Call("g"), ("b",), 10)
+        channel.synchronize()
+    assert len(channel.pending) == 0
+    other.end()
+
+
+def test_threads_that_wait_while_others_launch():
+    channel = Channel()
+    end = time.monotonic() + 1
+    interval = sys.getswitchinterval()
+
+    def launch():
+        while time.monotonic() < end:
+            base = channel.open(errorflag.Call("mine"), ("a",), 10)
+            if channel.word[0] == NO_ERROR:
+                channel.word[0] = base | (3 << 8)
+
+    sys.setswitchinterval(1e-6)
+    try:
+        thread = threading.Thread(target=launch)
+        thread.start()
+        kernels = []
+        while thread.is_alive():
+            try:
+                channel.synchronize()
+            except DeviceValueError as error:
+                kernels.append(error.kernel)
+        thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert kernels and set(kernels) == {"mine"}
