@@ -277,9 +277,11 @@ def _array_layer() -> Iterator[Build]:
                 transform(arrays.take, n, x, x, _array(index), n)
             transform(arrays.take_row, n, x, x, out, n, 1)
             transform(carries.take_indexed, n, x, x, out, n)
+            transform(carries.take_option, n, x, x, out, n)
             transform(keeping.kept_value, n, x, out, x)
             transform(keeping.kept_indexed_value, n, x, out, out, x, n)
             segmented_transform(out, n, slices.indexed_value, x, out, out, out, x, n)
+        transform(carries.is_in_content, n, out, n)
         for kind in reducing.REDUCED:
             x, none = _array(kind), _array("b")
             for lists in (1, n - 1):  # long ones, and short ones

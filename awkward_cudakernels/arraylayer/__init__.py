@@ -80,6 +80,8 @@ def _replacements() -> Iterator[tuple[Any, str, Callable[[Any], Any]]]:
     yield ListOffsetArray, "_recursively_apply", applying.listoffsetarray_recursively_apply
     yield IndexedOptionArray, "_recursively_apply", applying.indexedoptionarray_recursively_apply
     yield IndexedArray, "project", carries.indexedarray_project
+    prepare_next = carries.indexedoptionarray_rearrange_prepare_next
+    yield IndexedOptionArray, "_rearrange_prepare_next", prepare_next
     yield RecordArray, "_carry", carries.recordarray_carry
     yield RegularArray, "_carry", carries.regulararray_carry
     yield RegularArray, "_getitem_next", slices.regulararray_getitem_next
@@ -106,6 +108,10 @@ def _replacements() -> Iterator[tuple[Any, str, Callable[[Any], Any]]]:
         yield ak.highlevel, name, surfacing.checked
     for owner in (Content, ak.record.Record):
         yield owner, "to_list", surfacing.checked
+    yield Content, "to_json", surfacing.checked
+    yield NumpyArray, "__iter__", surfacing.checked
+    for name in ("to_cupy", "to_torch", "to_jax", "to_tensorflow"):
+        yield _operation(name), "_impl", surfacing.checked
     yield ErrorContext, "decorate_exception", surfacing.cause_of
     yield ak._errors, "index_error", surfacing.index_error
     yield ListOffsetArray, "_mergemany", merging.listoffsetarray_mergemany

@@ -34,6 +34,7 @@ from primitives import (
     transform,
 )
 
+from .._registry import call_as
 from . import elementwise
 from .device import is_on_device
 
@@ -41,6 +42,9 @@ _bool = np.dtype(bool)
 
 SMALL = 1 << 16
 """Bytes that the driver takes from pageable memory at once, without waiting for the stream."""
+
+SLICING = "slicing"
+"""What errors call the look at a user's index or mask, which NumPy takes and awkward has no kernel for."""
 
 FEW = 8
 """Arrays that are joined one by one; CuPy joins more of them in one launch."""
@@ -143,8 +147,8 @@ def differs(i, value, x1, x2):
 
 
 def check_bounds(indexes: Any, n: int) -> None:
-    """Reports an index that no array of `n` elements has; negative ones count from the end."""
-    transform(is_in_bounds, indexes.shape[0], indexes, n)
+    """Reports an index of the user's that no array of `n` elements has; negative ones count from the end."""
+    call_as(SLICING, transform, is_in_bounds, indexes.shape[0], indexes, n)
 
 
 def gather(array: Any, indexes: Any) -> Any:
@@ -355,7 +359,7 @@ class CudaArrays(Cupy):
         kind = x.dtype.kind
         dtype = np.dtype(np.uint64 if kind == "u" else np.int64)
         out = maybe_out
-        if x.ndim != 1 or kind not in "biu" or not x._c_contiguous:
+        if x.ndim != 1 or axis not in (None, 0, -1) or kind not in "biu" or not x._c_contiguous:
             return self._module.cumsum(x, axis=axis, out=out)
         if out is None:
             out = self._module.ndarray(x.shape, dtype)
@@ -366,7 +370,7 @@ class CudaArrays(Cupy):
 
     def nonzero(self, x: Any) -> tuple[Any, ...]:
         (x,) = maybe_materialize(x)
-        if x.ndim != 1 or not x.flags.c_contiguous or x.dtype.kind not in "biuf":
+        if x.ndim != 1 or not x.flags.c_contiguous or x.dtype.kind not in "biuf" or x.dtype.char == "e":
             return self._module.nonzero(x)
         out = self._module.empty(x.shape[0], np.int64)
         total = self._module.empty(1, np.int64)
@@ -394,6 +398,10 @@ class CudaArrays(Cupy):
             return self.repeat(x.view(np.uint16), repeats).view(x.dtype)
         x = x.reshape(-1)
         repeats = self._module.ascontiguousarray(repeats).reshape(-1)
+        if not np.can_cast(repeats.dtype, np.int64, "safe"):
+            raise TypeError(
+                f"Cannot cast array data from {repeats.dtype!r} to {np.dtype(np.int64)!r} according to the rule 'safe'"
+            )
         if repeats.shape[0] == 1 and x.shape[0] != 1:
             repeats = self._module.broadcast_to(repeats, x.shape).copy()
         if repeats.shape != x.shape:
@@ -403,7 +411,8 @@ class CudaArrays(Cupy):
         n = x.shape[0]
         total = self._module.empty(1, np.int64)
         offsets = self._module.empty(n + 1, np.int64)
-        scan(n, (repeat_count, repeats), (store_repeat_offset, offsets), total=total)
+        counts, store = (repeat_count, repeats), (store_repeat_offset, offsets)
+        call_as("repeat", lambda: scan(n, counts, store, total=total))
         length = to_scalar(total)
         return elementwise.Repeated(x, offsets, length)()
 

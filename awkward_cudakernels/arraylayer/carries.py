@@ -236,6 +236,44 @@ def take_indexed(i, out, x, index, n):
         return 1, j
 
 
+@op(errors=("index out of range",))
+def take_option(i, out, x, index, n):
+    j = index[i]
+    copy_element(out, i, x, max(j, 0), n)
+    if j >= n:
+        return 1, j
+
+
+def numbers_of_option(option: Any) -> Any:
+    """The numbers of an `IndexedOptionArray` of such, where it has them, and any others where it has None."""
+    x, index = option._content._data, option._index._data
+    out = type(x)(option.length, x.dtype)
+    call_as(OF_OPTION, transform, take_option, option.length, out, x, index, option._content.length)
+    return out
+
+
+@op(errors=("index out of range",))
+def is_in_content(i, index, n):
+    if index[i] >= n:
+        return 1, index[i]
+
+
+def indexedoptionarray_rearrange_prepare_next(original: Method) -> Method:
+    """`IndexedOptionArray._rearrange_prepare_next`, whose kernel does not look whether the index is in the content."""
+
+    def _rearrange_prepare_next(self: Any, offsets: Any, outlength: Any) -> Any:
+        index = self._index._data
+        if is_index64(index):
+            call_as(OF_OPTION, transform, is_in_content, index.shape[0], index, self._content.length)
+        return original(self, offsets, outlength)
+
+    return _rearrange_prepare_next
+
+
+OF_OPTION = "awkward_IndexedArray_getitem_nextcarry_outindex"
+"""awkward's kernel that looks at the index of an option, whose errors these have."""
+
+
 def indexedarray_project(original: Method) -> Method:
     """`IndexedArray.project` of numbers: one launch, where awkward copies the index as it checks it."""
 

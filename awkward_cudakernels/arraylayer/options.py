@@ -32,7 +32,7 @@ from ..kernels.reducers import (
     wide,
 )
 from .arrays import copy_element
-from .carries import as_one, can_be_one, room_for_both
+from .carries import OF_OPTION, as_one, can_be_one, room_for_both
 from .device import Method, context_of, filled_with, is_index64, is_on_device, is_plain, room_for
 from .keeping import (
     NONZERO,
@@ -53,13 +53,15 @@ def value_or_fill(i, out, mask, valid_when, x, fill):
         out[i] = fill[0]
 
 
-@op
+@op(errors=("index out of range",))
 def indexed_value_or_fill(i, out, index, x, n, fill):
     j = index[i]
-    if j >= 0:
-        copy_element(out, i, x, j, n)
-    else:
+    if j < 0:
         out[i] = fill[0]
+        return 0
+    copy_element(out, i, x, j, n)
+    if j >= n:
+        return 1, j
 
 
 def bytemaskedarray_fill_none(original: Method) -> Method:
@@ -84,7 +86,10 @@ def indexedoptionarray_fill_none(original: Method) -> Method:
         if not (is_index64(index) and _can_be_filled(content, value)):
             return original(self, value)
         out = room_for_both(content, value, self.length)
-        transform(indexed_value_or_fill, self.length, out, index, content._data, content.length, value._data)
+        call_as(
+            OF_OPTION, transform,
+            indexed_value_or_fill, self.length, out, index, content._data, content.length, value._data,
+        )  # fmt: skip
         return as_one(content, value, out, self._parameters)
 
     return _fill_none
@@ -149,7 +154,7 @@ def listoffsetarray_drop_none(original: Method) -> Method:
             transform(kept_value, n, out, bits, content._data)
         else:
             call_as(
-                "awkward_IndexedArray_getitem_nextcarry_outindex", transform,
+                OF_OPTION, transform,
                 kept_indexed_value, n, out, bits, by, content._data, content.length,
             )  # fmt: skip
         return ListOffsetArray(nextoffsets, filled_with(content, out))
@@ -210,11 +215,13 @@ def _of_valid(include: DeviceFunction) -> Op:
 
 @cache
 def _of_some(include: DeviceFunction) -> Op:
-    @op
+    @op(errors=("index out of range",))
     def of_some(acc, segment, position, x, n, largest, index):
         j = index[position]
-        if j >= 0 and n > 0:
-            include(acc, x[min(j, n - 1)], position, largest)
+        if j >= n:
+            return 1, j
+        if j >= 0:
+            include(acc, x[j], position, largest)
 
     return of_some
 
@@ -340,7 +347,7 @@ def _reduced(option: Any, validity: Any, reducer: Any, offsets: Any, lists: int,
             return None
         identity = dtype.type(identity)
     out = backend.nplike.empty(lists, dtype=dtype)
-    write_reduction(name, out, validity, x, offsets, lists, identity)
+    call_as(OF_OPTION, write_reduction, name, out, validity, x, offsets, lists, identity)
     found: Any = NumpyArray(out, backend=backend)
     if mask:
         none = backend.nplike.empty(lists, dtype=np.int8)

@@ -31,7 +31,7 @@ from ..kernels.listarray import (
     sliced_element,
     sliced_lengths,
 )
-from .arrays import CudaArrays, check_bounds, copy_element, nearest, to_scalar, within
+from .arrays import SLICING, CudaArrays, check_bounds, copy_element, nearest, to_scalar, within
 from .device import (
     Method,
     filled_with,
@@ -81,7 +81,8 @@ def content_getitem(original: Method) -> Method:
                         found = _by_mask(self, data)
                         if found is not None:
                             return found
-                    transform(is_unset, max(0, data.shape[0] - self.length), data, self.length)
+                    beyond = max(0, data.shape[0] - self.length)
+                    call_as(SLICING, transform, is_unset, beyond, data, self.length)
         elif type(where) in (ByteMaskedArray, IndexedOptionArray):
             if where.length == self.length and where._backend is self._backend:
                 found = _by_optional_mask(self, where)

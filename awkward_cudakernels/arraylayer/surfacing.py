@@ -26,7 +26,7 @@ def to_nplike(original: Method) -> Method:
 
 
 def checked(original: Method) -> Method:
-    """A function that shows values, which must not be the garbage of a failed kernel."""
+    """A function that shows values or hands them out, which must not be the garbage of a failed kernel."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         errorflag.check()

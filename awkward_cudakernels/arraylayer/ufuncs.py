@@ -20,7 +20,8 @@ from awkward.index import Index64
 
 from primitives import op, transform
 
-from .arrays import CudaArrays, gather
+from .arrays import CudaArrays
+from .carries import numbers_of_option
 from .device import Method, context_of, has_named_axis, is_on_device, is_plain, span_of
 from .elementwise import Repeated
 from .indexes import are_equal
@@ -92,7 +93,7 @@ def _of_numbers(ufunc: Any, inputs: list[Any]) -> Any:
         elif type(x) is ByteMaskedArray:
             x = x._content._data[: x.length]
         elif type(x) is IndexedOptionArray:
-            x = gather(x._content._data, x._index._data)
+            x = numbers_of_option(x)
         elif isinstance(x, Content):
             x = (x.project() if type(x) is IndexedArray else x)._data
             if lists:

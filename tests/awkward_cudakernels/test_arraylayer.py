@@ -355,8 +355,9 @@ def test_an_index_of_the_user(array, at, dtype):
     if at.min() >= -3 and at.max() < 3:
         assert ak.to_list(on_device[ak.to_backend(ak.Array(at), "cuda")]) == ak.to_list(array[at])
         return
-    with pytest.raises(ValueError, match="index out of bounds"):
+    with pytest.raises(ValueError, match=r"index out of bounds in compiled CUDA code \(slicing\)") as caught:
         ak.to_list(on_device[ak.to_backend(ak.Array(at), "cuda")])
+    assert "slic" in "".join(caught.value.__notes__)
 
 
 @pytest.mark.parametrize("where", [(slice(1, -1),), (slice(None),), (slice(None), slice(1, None))], ids=str)
@@ -658,6 +659,9 @@ SURFACES = {
     "to_backend": lambda x: ak.to_backend(x, "cpu"),
     "show": lambda x: x.show(stream=None),
     "sum": lambda x: ak.sum(x),
+    "iteration": lambda x: list(x),
+    "to_json": lambda x: ak.to_json(x),
+    "to_cupy": lambda x: ak.to_cupy(x),
     "synchronize_cuda": lambda x: awkward_cudakernels.synchronize_cuda(),
     "awkward's synchronize_cuda": lambda x: ak._connect.cuda.synchronize_cuda(),
 }

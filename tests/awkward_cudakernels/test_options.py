@@ -430,3 +430,30 @@ def test_statistics(option, statistic):
 
     array = ak.Array(lists(option(numbers("l")[2:]), [0, 3, 3, 8]))
     assert operations.problems(function, array, backend="cuda", tolerance=1e-12) == []
+
+
+BEYOND = {
+    "fill_none": lambda x: ak.fill_none(x, 0.0),
+    "drop_none": lambda x: ak.drop_none(x),
+    "sum": lambda x: ak.sum(x),
+    "max": lambda x: ak.max(x, axis=-1),
+    "sum axis=-1": lambda x: ak.sum(x, axis=-1),
+    "prod axis=-1": lambda x: ak.prod(x, axis=-1),
+    "any axis=-1": lambda x: ak.any(x, axis=-1),
+    "argmax axis=-1": lambda x: ak.argmax(x, axis=-1),
+    "mean axis=-1": lambda x: ak.mean(x, axis=-1),
+    "count axis=-1": lambda x: ak.sum(x, axis=-1, keepdims=True),
+    "singletons": lambda x: ak.singletons(x),
+    "to_packed": lambda x: ak.to_packed(x),
+}
+
+
+@pytest.mark.parametrize("of_lists", [False, True])
+@pytest.mark.parametrize("values", [[], [1.5, 2.5, 3.5]], ids=str)
+@pytest.mark.parametrize("operation", BEYOND)
+def test_an_index_that_leaves_the_content_is_an_error(operation, values, of_lists):
+    option = ak.contents.IndexedOptionArray(ak.index.Index64(np.array([0, -1, 9, 2])), content(np.array(values)))
+    layout = lists(option, [0, 1, 4]) if of_lists else option
+    array = ak.to_backend(ak.Array(layout), "cuda")
+    with pytest.raises(ValueError, match="index out of range in compiled CUDA code"):
+        ak.to_list(BEYOND[operation](array))

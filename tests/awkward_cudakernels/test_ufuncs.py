@@ -286,3 +286,12 @@ def test_names_of_the_axis_of_an_option():
     found = ak.to_backend(array, "cuda") * 2
     assert found.to_list() == expected.to_list()
     assert found.named_axis == expected.named_axis
+
+
+@pytest.mark.parametrize("n", [0, 3])
+def test_an_index_that_leaves_the_content_is_an_error(n):
+    index = ak.index.Index64(np.array([0, -1, 9, 2]))
+    layout = ak.contents.IndexedOptionArray(index, ak.contents.NumpyArray(np.arange(n)))
+    array = ak.to_backend(ak.Array(layout), "cuda")
+    with pytest.raises(ValueError, match="index out of range in compiled CUDA code"):
+        ak.to_list(array + 1)
