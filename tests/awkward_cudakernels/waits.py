@@ -101,22 +101,31 @@ def operators(cupy: pretended_cupy.Module, found: list[str]) -> Iterator[list[st
 
 def measured() -> dict[str, Counter]:
     """For each operation who waits, and how often; the ends of the arguments' offsets are known."""
-    return {name: found for name, (_, _, found) in counted().items()}
+    return {name: found for name, (_, _, found, _) in counted().items()}
 
 
-def counted() -> dict[str, tuple[int, int, Counter]]:
-    """For each operation its launches of this project, its operators of CuPy, and as `measured`."""
+def without() -> list[str]:
+    """The operations that do not wait, by the document."""
+    table = DOCUMENT.read_text(encoding="utf-8").split(START)[1].split(END)[0]
+    rows = (line.replace("\\*", "*").strip("| ").split(" | ") for line in table.splitlines()[2:])
+    return [row[0] for row in rows if row[3] == "0"]
+
+
+def counted() -> dict[str, tuple[int, int, Counter, int]]:
+    """For each operation its launches of this project, its operators of CuPy, as `measured`, and how often the host
+    waits in a first call, of arrays of which it knows nothing."""
     table = {}
     with pretended_cupy.instead() as cupy:
         awkward_cudakernels.register("cuda")
         try:
-            sample = Sample(1000, "cuda")
             for operation in OPERATIONS:
+                sample = Sample(1000, "cuda")
                 arguments = [sample.get(name) for name in operation.inputs]
-                operation.function(*arguments)
+                with watched() as first:
+                    operation.function(*arguments)
                 with launches() as launched, operators(cupy, []) as by_cupy, watched() as found:
                     operation.function(*arguments)
-                table[operation.name] = len(launched), len(by_cupy), Counter(found)
+                table[operation.name] = len(launched), len(by_cupy), Counter(found), len(first)
         finally:
             awkward_cudakernels.unregister("cuda")
     return table
@@ -124,10 +133,14 @@ def counted() -> dict[str, tuple[int, int, Counter]]:
 
 def document() -> str:
     """The table in Markdown."""
-    lines = ["| operation | launches | by CuPy | waits | who asks |", "|---|---:|---:|---:|---|"]
-    for name, (launched, by_cupy, found) in counted().items():
+    lines = [
+        "| operation | launches | by CuPy | waits | who asks | waits of a first call |",
+        "|---|---:|---:|---:|---|---:|",
+    ]
+    for name, (launched, by_cupy, found, first) in counted().items():
         who = "; ".join(text if n == 1 else f"{n} × {text}" for text, n in found.items())
-        lines.append(f"| {name} | {launched} | {by_cupy} | {found.total()} | {who} |".replace("*", "\\*"))
+        row = f"| {name} | {launched} | {by_cupy} | {found.total()} | {who} | {first} |"
+        lines.append(row.replace("*", "\\*"))
     return "\n".join(lines) + "\n"
 
 
