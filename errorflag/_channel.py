@@ -210,6 +210,31 @@ class Channel:
         self.settle(self._covered(next(self._numbers)))
 
 
+class GraphLaunches:
+    """The launches that a graph has captured, whose errors can be told until they are released."""
+
+    def __init__(self, records: dict[int, Record]) -> None:
+        self._records = records
+        self.numbers: list[int] = []
+
+    def add(self, call: Named, errors: tuple[str, ...], length: int) -> int:
+        """Registers a launch; returns its number, above those of all captured launches of the stream."""
+        number = max(self._records, default=RING - 1) + 1
+        if number not in GRAPHS:
+            raise RuntimeError(
+                f"errorflag: the graphs of one stream can hold {len(GRAPHS)} launches in all; release those of a "
+                "graph that is not launched any more"
+            )
+        self._records[number] = (number, call, errors, length, get_ident())
+        self.numbers.append(number)
+        return number
+
+    def release(self) -> None:
+        """Forgets them, once the graph will not be launched any more and its last launch has been waited for."""
+        while self.numbers:
+            del self._records[self.numbers.pop()]
+
+
 class _Small:
     """A page-locked buffer of one thread, seen as 16-byte slots of any dtype."""
 
@@ -255,7 +280,7 @@ class DeviceChannel(Channel):
             self._runtime.memcpyAsync(self.word_pointer + 8, address + 8, 8, 1, stream)
             self._reset()
         self._buffers = threading.local()
-        self._graph_records: list[Record] = []
+        self._graph_records: dict[int, Record] = {}
         self.scratch: dict[Any, Any] = {}
         """Device memory that kernels of this stream share; for whoever launches on it."""
 
@@ -275,22 +300,17 @@ class DeviceChannel(Channel):
         return bool(self._graph_records) or super().is_uncertain()
 
     @contextmanager
-    def graph(self) -> Iterator[None]:
-        """Inside, launches keep their numbers and records for good: see `graph`."""
+    def graph(self) -> Iterator[GraphLaunches]:
+        """Inside, launches keep their numbers and records until they are released: see `graph`."""
+        launches = GraphLaunches(self._graph_records)
 
         def open(call: Named, errors: tuple[str, ...], length: int) -> int:
-            number = RING + len(self._graph_records)
-            if number not in GRAPHS:
-                raise RuntimeError(
-                    f"errorflag: the graphs of one stream can hold {len(GRAPHS)} launches in all"
-                )
-            self._graph_records.append((number, call, errors, length, get_ident()))
-            return (number - 0x1_0000) << 48
+            return (launches.add(call, errors, length) - 0x1_0000) << 48
 
         outer = vars(self).get("open")
         self.open = open  # type: ignore[method-assign]
         try:
-            yield
+            yield launches
         finally:
             if outer is None:
                 del self.open
@@ -353,8 +373,8 @@ class DeviceChannel(Channel):
 
     def _error(self, word: int) -> tuple[DeviceValueError, Decorate | None]:
         number = word >> 48
-        if number >= RING:
-            _, call, errors, length, _ = self._graph_records[number - RING]
+        if number in self._graph_records:
+            _, call, errors, length, _ = self._graph_records[number]
             index = (word >> 8) & 0xFF_FFFF_FFFF
             exception = DeviceValueError(call.name, _message(errors, word), index, number - RING)
             add_note(exception, f"at element {index} of {length}, in a CUDA graph")
@@ -623,14 +643,21 @@ def drain() -> list[DeviceValueError]:
     return errors
 
 
-def graph() -> AbstractContextManager[None]:
-    """For launches on the current CUDA stream that a graph captures: their errors can be told for good.
+def graph() -> AbstractContextManager[GraphLaunches]:
+    """For launches on the current CUDA stream that a graph captures: their errors can be told in every replay.
 
     A captured launch runs again whenever the graph does, long after other launches have been checked
     and forgotten. Calls inside this context get numbers and records that stay theirs; an error in a
     replay is raised by the next wait for the stream, as ever (its `invocation` counts the captured
     launches of the stream). Launch the graph on the stream that captured it. Memory and compiled
     kernels must exist before the capture: make the same calls once without it.
+
+    The graphs of one stream can hold 4,095 launches in all, and while there are any, `check` always waits, for
+    nobody knows when a graph has been launched. What the context yields has a method `release()`, for when the graph
+    is not launched any more.
+
+    Raises:
+        RuntimeError: by a launch inside, if the stream's graphs would hold too many.
 
     Example:
         >>> with stream:                                            # doctest: +SKIP

@@ -131,8 +131,12 @@ def ready(device: int) -> bool:
         return True
     if not available():
         return False
+    from cupy.cuda.memory import OutOfMemoryError
+
     try:
         prepare(device)
+    except OutOfMemoryError:  # says nothing about what is installed
+        raise
     except Exception as error:
         _missing = True
         reason = " ".join(str(error).split())[:200] or type(error).__name__

@@ -531,14 +531,60 @@ def test_a_graph_in_a_graph_keeps_the_numbers_of_the_outer_one():
 
     channel = errorflag.channel(0, cupy.cuda.get_current_stream().ptr)
     before = len(channel._graph_records)
-    with errorflag.graph():
-        with errorflag.graph():
+    with errorflag.graph() as outer:
+        with errorflag.graph() as inner:
             transform(infallible, 10, *arrays())
         transform(infallible, 10, *arrays())
         assert len(channel._graph_records) == before + 2
     transform(infallible, 10, *arrays())
     assert len(channel._graph_records) == before + 2
     synchronize()
+    inner.release()
+    outer.release()
+    assert len(channel._graph_records) == before
+
+
+def test_launches_of_graphs_are_released():
+    import cupy
+
+    n = 100
+    with cupy.cuda.Stream(non_blocking=True) as stream:
+        channel = errorflag.channel(0, stream.ptr)
+        x, out = cupy.ones(n), cupy.zeros(n)
+        transform(check, n, out, x)
+        synchronize()
+        for repetition in range(50):
+            stream.begin_capture()
+            with errorflag.graph() as launches:
+                for _ in range(100):
+                    transform(check, n, out, x)
+            graph = stream.end_capture()
+            assert channel.is_uncertain()
+            x[7] = -1 if repetition == 49 else 1
+            graph.launch(stream)
+            if repetition < 49:
+                synchronize()
+                launches.release()
+                assert not channel.is_uncertain()
+        with pytest.raises(DeviceValueError) as caught:
+            synchronize()
+        assert (caught.value.kernel, caught.value.index, caught.value.invocation) == ("check", 7, 0)
+        launches.release()
+        launches.release()  # of nothing
+
+
+def test_graphs_hold_so_many_launches():
+    import cupy
+
+    with cupy.cuda.Stream(non_blocking=True) as stream:
+        channel = errorflag.channel(0, stream.ptr)
+        with errorflag.graph() as launches:
+            for _ in range(4095 - len(channel._graph_records)):
+                channel.open(errorflag.Call("f"), (), 1)
+            with pytest.raises(RuntimeError, match=r"4095 launches in all; release"):
+                channel.open(errorflag.Call("f"), (), 1)
+        launches.release()
+        assert not channel._graph_records
 
 
 def test_memory_of_scans_stays_for_threads_that_are_about_to_launch():
