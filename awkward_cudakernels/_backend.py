@@ -145,6 +145,9 @@ def unregister(backend: str | None = None) -> None:
 
     Args:
         backend: ``"cuda"`` or ``"cpu"``; by default whichever is registered.
+
+    Raises:
+        ValueError: it is neither.
     """
     for name in [backend] if backend is not None else list(_registered):
         if name not in _backends:

@@ -110,7 +110,12 @@ def is_eager() -> bool:
 def call(name: str, decorate: Callable[[DeviceValueError], object] | None = None) -> Iterator[Call]:
     """Makes all launches of the block one kernel call, named `name` in errors.
 
-    Nested calls belong to the outermost one.
+    Args:
+        name: what an error names.
+        decorate: called with the exception before it is raised, to add notes.
+
+    Yields:
+        The call that the launches belong to: of nested ones the outermost.
 
     Example:
         >>> import numpy as np

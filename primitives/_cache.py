@@ -163,9 +163,16 @@ def installed(*names: str) -> str:
 
 
 def cache_info() -> dict[str, Any]:
-    """What the disk cache holds: ``path``, ``enabled``, ``entries`` and ``bytes``.
+    """What the disk cache of compiled code holds.
 
-    ``built`` is how many entries this process has compiled, kept or not.
+    Returns:
+        ``path``: its folder, None if nothing is kept; ``enabled``: whether anything is; ``entries``: how many;
+        ``bytes``: how large they are; ``built``: how many this process has compiled, kept or not.
+
+    Example:
+        >>> from primitives import cache_info
+        >>> sorted(cache_info())
+        ['built', 'bytes', 'enabled', 'entries', 'path']
     """
     folder = cache_folder()
     files: list[tuple[Path, int]] = []

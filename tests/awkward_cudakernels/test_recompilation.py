@@ -4,6 +4,7 @@ Reductions of lists that are short on average and of longer ones are two kernels
 cross that line, which a program does once.
 """
 
+import awkward as ak
 import numpy as np
 import pytest
 
@@ -24,8 +25,6 @@ def samples():
 
 
 def arguments(sample, operation, backend):
-    import awkward as ak
-
     found = [sample.get(name) for name in operation.inputs]
     if backend == "cpu":
         return found
@@ -51,6 +50,54 @@ def test_nothing_is_compiled_after_the_first_call(operation, backend, samples, m
         monkeypatch.setattr(_run, "_compile", compile)
         for call in calls[1:]:
             operation.function(*call)
+        awkward_cudakernels.synchronize_cuda()
+    finally:
+        awkward_cudakernels.unregister(backend)
+    assert compiled == []
+
+
+BY_A_NUMBER = {
+    "a * k": lambda a, k: a * (k + 0.5),
+    "k - a": lambda a, k: k - a,
+    "a > k": lambda a, k: a > k,
+    "a[a > k]": lambda a, k: a[a > k],
+    "a[:, :k]": lambda a, k: a[:, :k],
+    "a[:, k:]": lambda a, k: a[:, k:],
+    "a[:, -k:]": lambda a, k: a[:, -k - 1 :],
+    "a[:, ::k]": lambda a, k: a[:, :: k + 2],
+    "a[k:]": lambda a, k: ak.sum(a[k:], axis=1),
+    "a[num > k][:, k]": lambda a, k: a[ak.num(a) > k % 3][:, k % 3],
+    "ak.pad_none": lambda a, k: ak.pad_none(a, k),
+    "ak.pad_none clip": lambda a, k: ak.pad_none(a, k, clip=True),
+    "ak.fill_none": lambda a, k: ak.fill_none(ak.pad_none(a, 3), k + 0.25),
+    "ak.where": lambda a, k: ak.where(a > k, a, k + 0.5),
+    "ak.full_like": lambda a, k: ak.full_like(a, k),
+    "ak.unflatten": lambda a, k: ak.unflatten(ak.flatten(a)[: 12 * k], 12),
+    "ak.var": lambda a, k: ak.var(a, axis=1, ddof=k),
+    "ak.max initial": lambda a, k: ak.max(a, axis=1, initial=k),
+    "ak.isclose": lambda a, k: ak.isclose(a, k + 0.5),
+    "ak.nan_to_num": lambda a, k: ak.nan_to_num(a, nan=k + 0.5),
+    "ak.local_index": lambda a, k: ak.local_index(a) == k,
+}
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("operation", BY_A_NUMBER)
+def test_nothing_is_compiled_for_another_number(operation, backend, samples, monkeypatch):
+    array = ak.to_backend(samples[5].get("a"), backend)
+    compiled = []
+
+    def compile(build, place):
+        compiled.append(build.template.name)
+        return original(build, place)
+
+    original = _run._compile
+    awkward_cudakernels.register(backend)
+    try:
+        BY_A_NUMBER[operation](array, 1)
+        monkeypatch.setattr(_run, "_compile", compile)
+        for number in range(2, 22):
+            BY_A_NUMBER[operation](array, number)
         awkward_cudakernels.synchronize_cuda()
     finally:
         awkward_cudakernels.unregister(backend)
