@@ -15,10 +15,8 @@ from primitives import device_function, op, reduce, transform
 
 from ..kernels.reducers import step_centered, step_sum, sum_lists
 from .device import Method, context_of, has_named_axis, is_index64, is_plain, is_within, span_of
-from .totals import all_numbers, as_number
+from .totals import REDUCED, all_numbers, as_number
 
-REDUCED = "?bBhHiIlLfd"
-"""The dtypes that are added as float64, and ops are compiled for."""
 LARGEST_DDOF = 2**31
 """Degrees of freedom beyond which a count less them is left to awkward."""
 
