@@ -37,7 +37,13 @@ INPUTS = {
     "uint8": np.array([0, 5, 255], np.uint8),
     "int64": np.array([-(2**62), 0, 1, 2**62]),
     "uint64": np.array([0, 1, 2**63 + 1], np.uint64),
+    "int16": np.array([-(2**15), -1, 0, 2**15 - 1], np.int16),
+    "uint16": np.array([0, 7, 2**16 - 1], np.uint16),
+    "int32": np.array([-(2**31), -1, 0, 2**31 - 1], np.int32),
+    "uint32": np.array([0, 7, 2**32 - 1], np.uint32),
+    "float16": np.array([0.5, -0.0, 2.0, np.nan, 100.0], np.float16),
     "float32": np.array([0.1, 0.2, 1e30], np.float32),
+    "complex64": np.array([1 + 2j, -1j, 0, np.inf], np.complex64),
     "bool": np.array([True, False, True]),
     "all false": np.zeros(300, bool),
     "long": np.arange(5000) % 7,
@@ -46,6 +52,7 @@ INPUTS = {
     "2-d": np.arange(12).reshape(3, 4) % 5,
     "zero-size 2-d": np.zeros((0, 3)),
     "not contiguous": np.arange(20)[::3],
+    "0-d bool": np.array(True),
 }
 
 
@@ -312,6 +319,20 @@ def test_repeat_with_counts(cupy, layers, counts, dtype):
     x = np.arange(len(counts)) * 1.5
     got = layers[1].repeat(cupy.asarray(x), cupy.asarray(counts))
     assert_same(np.repeat(x, counts), as_numpy(got))
+
+
+@pytest.mark.parametrize("counts", [np.array([1.5, 2]), np.array([1, 2], np.uint64), np.array([True, False])], ids=str)
+def test_repeat_takes_the_counts_that_numpy_takes(cupy, layers, counts):
+    x = np.array([10, 20])
+    expected = outcome(lambda: layers[0].repeat(x, counts))
+    got = outcome(lambda: layers[1].repeat(cupy.asarray(x), cupy.asarray(counts)))
+    assert_same(expected, got)
+
+
+def test_a_sum_of_one_dimension_over_another_is_an_error(cupy, layers):
+    for layer, x in zip(layers, (np.arange(3), cupy.arange(3))):
+        with pytest.raises(ValueError):
+            layer.cumsum(x, axis=1)
 
 
 @pytest.mark.parametrize("size", [0, 1, 8192, 8193, 100_000])
