@@ -129,13 +129,22 @@ def register(backend: str = "cuda") -> None:
 
 @cache
 def _warn_of_unlike_kernels() -> None:
-    """Once: which of the installed awkward's kernels stay its own, for they are not what is written here."""
+    """Once: which of the installed awkward's kernels and functions stay its own, for they are not those that this
+    package knows."""
     unlike = signatures.unlike_installed()
     if unlike:
         first = next(iter(unlike.values()))[0]
         warnings.warn(
             f"{len(unlike)} of the installed awkward's kernels are not in this package's table, or not like "
             f"that, and stay awkward's own; the first: {first} (awkward-cudakernels doctor lists all)",
+            stacklevel=3,
+        )
+    functions = arraylayer.unlike_installed()
+    if functions:
+        warnings.warn(
+            f"{len(functions)} of the installed awkward's functions are not those that the array layer for CUDA "
+            f"replaces, and stay awkward's own, which may be slow or wait; the first: {functions[0]} "
+            "(awkward-cudakernels doctor lists all)",
             stacklevel=3,
         )
 

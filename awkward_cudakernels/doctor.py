@@ -60,6 +60,7 @@ def diagnose() -> Diagnosis:
     base = [_python()]
     base += [_package(name, needed=True) for name in ("awkward", "numpy", "numba", "pyarrow")]
     base.append(_kernel_table())
+    base.append(_array_layer())
 
     driver = environment.driver()
     extra = _compilers.extra()
@@ -122,6 +123,20 @@ def _kernel_table() -> Check:
         found = "\n".join([f"{len(differences)} differences from the installed awkward:", *differences])
         return Check(name, "wrong", found, "Install the version of awkward that this package asks for.")
     return Check(name, "ok", "as in the installed awkward")
+
+
+def _array_layer() -> Check:
+    name = "array layer"
+    try:
+        from awkward_cudakernels import arraylayer
+
+        differences = arraylayer.unlike_installed()
+    except Exception as err:
+        return Check(name, "wrong", _short(err), "Reinstall this package and awkward.")
+    if differences:
+        found = "\n".join([f"{len(differences)} functions of awkward are not replaced:", *differences])
+        return Check(name, "wrong", found, "Install the version of awkward that this package asks for.")
+    return Check(name, "ok", "fits the installed awkward")
 
 
 # -- CUDA ----------------------------------------------------------------------------------------------------

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
+from inspect import CO_VARARGS, CO_VARKEYWORDS
 from typing import Any
 
 import awkward as ak
@@ -59,7 +61,7 @@ from . import (
 )
 from .arrays import CudaArrays
 
-__all__ = ["installed"]
+__all__ = ["installed", "unlike_installed"]
 
 
 def _replacements() -> Iterator[tuple[Any, str, Callable[[Any], Any]]]:
@@ -151,16 +153,58 @@ def _operation(name: str) -> Any:
     return getattr(awkward.operations, f"ak_{name}")
 
 
+def _arguments(function: Any) -> tuple[tuple[str, ...], bool] | None:
+    """The names of a function's arguments, and whether it takes others; None of what is not written in Python."""
+    code = getattr(getattr(function, "__func__", function), "__code__", None)
+    if code is None:
+        return None
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    return names, bool(code.co_flags & (CO_VARARGS | CO_VARKEYWORDS))
+
+
+def _fits(theirs: Any, ours: Any) -> bool:
+    """Whether a function can take the place of another, by the names of their arguments."""
+    before, after = _arguments(theirs), _arguments(ours)
+    if before is None or after is None:
+        return True
+    names, takes_others = after
+    return before[0][: len(names)] == names if takes_others else before[0] == names
+
+
+@cache
+def _checked() -> tuple[tuple[tuple[Any, str], ...], tuple[str, ...]]:
+    """What of the installed awkward is replaced, as owner and name, and in words what is not, for it is another
+    function than the one that this layer knows."""
+    fitting, unlike = [], []
+    for owner, name, replace in _replacements():
+        theirs = getattr(owner, name, None)
+        where = f"{getattr(owner, '__name__', owner)}.{name}"
+        if theirs is None:
+            unlike.append(f"{where}: not in the installed awkward")
+        elif not _fits(theirs, replace(theirs)):
+            unlike.append(f"{where}: other arguments in the installed awkward")
+        else:
+            fitting.append((owner, name))
+    return tuple(fitting), tuple(unlike)
+
+
+def unlike_installed() -> tuple[str, ...]:
+    """Functions of the installed awkward that stay its own, for they are not what this layer takes the place of."""
+    return _checked()[1]
+
+
 @contextmanager
 def installed() -> Iterator[None]:
     """Inside, awkward's CUDA arrays use this layer."""
     nplike = Cupy.instance()
     device.ndarray = nplike._module.ndarray
+    fitting = set(_checked()[0])
     replacements = []
     for owner, name, replace in _replacements():
-        defined = vars(owner).get(name)
-        theirs = defined if isinstance(defined, classmethod) else getattr(owner, name)
-        replacements.append((owner, name, theirs, replace))
+        if (owner, name) in fitting:
+            defined = vars(owner).get(name)
+            theirs = defined if isinstance(defined, classmethod) else getattr(owner, name)
+            replacements.append((owner, name, theirs, replace))
     nplike.__class__ = CudaArrays
     for owner, name, theirs, replace in replacements:
         setattr(owner, name, replace(theirs))

@@ -89,7 +89,7 @@ def test_a_machine_without_a_gpu_is_usable(no_gpu):
     assert found["usable"]
     assert found["executor"] == "host"
     by_name = {check["name"]: check for check in found["checks"]}
-    for name in ("Python", "awkward", "numpy", "numba", "kernel table", "cache folder", "host executor"):
+    for name in ("Python", "awkward", "numpy", "numba", "kernel table", "array layer", "cache folder", "host executor"):
         assert by_name[name]["state"] == "ok", by_name[name]
     assert by_name["NVIDIA driver"]["state"] == by_name["device"]["state"] == "missing"
     for check in found["checks"]:
