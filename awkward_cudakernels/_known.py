@@ -6,15 +6,23 @@ from typing import Any
 from weakref import WeakKeyDictionary, WeakSet, ref
 
 known: dict[int, list[ref[Any]]] = {}
-"""Indexes of which something is known, by the identity of their arrays."""
+"""Indexes of which something is known, by the memory of their arrays."""
 _equals: WeakKeyDictionary[Any, WeakSet[Any]] = WeakKeyDictionary()
+
+
+def memory_of(array: Any) -> int:
+    """What identifies the memory of an array for as long as there is one in it: all views of an array have the same."""
+    base = getattr(array, "base", None)
+    while base is not None:
+        array, base = base, getattr(base, "base", None)
+    return id(array)
 
 
 def _watch(index: Any) -> None:
     """Before the first thing is known of an index: so that it is forgotten when a kernel writes into it."""
     if hasattr(index, "_ends") or index in _equals:
         return
-    key = id(index._data)
+    key = memory_of(index._data)
 
     def drop(dead: Any) -> None:
         others = [one for one in known.pop(key, ()) if one is not dead]
@@ -45,8 +53,8 @@ def are_known_equal(one: Any, other: Any) -> bool:
 
 
 def forget(array: Any) -> None:
-    """Called for every array that a kernel writes: what the host knows of it is no longer true."""
-    for reference in known.pop(id(array), ()):
+    """Called for every array that a kernel writes: what the host knows of its memory is no longer true."""
+    for reference in known.pop(memory_of(array), ()):
         index = reference()
         if index is None:
             continue

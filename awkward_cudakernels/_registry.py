@@ -21,7 +21,7 @@ from errorflag._errors import _local, add_note
 from primitives import scalar_of
 
 from . import _dispatch, signatures
-from ._known import forget, known
+from ._known import forget, known, memory_of
 
 Function = Callable[..., None]
 
@@ -203,7 +203,7 @@ class DeviceKernel(_Kernel):
     def __call__(self, *args: Any) -> None:
         checked = self._checked(args)
         for place in self._outputs:
-            if id(args[place]) in known:
+            if memory_of(args[place]) in known:
                 forget(args[place])
         if _local.call is not None:  # the rest is `call_as`, in line: this is every kernel's call
             self._impl(*checked)

@@ -171,7 +171,7 @@ def _variance(original: Method, root: bool) -> Method:
     ) -> Any:  # fmt: skip
         layout = None
         if type(ddof) is int and abs(ddof) < LARGEST_DDOF:
-            numbers = _all_numbers(x, weight, axis, keepdims)
+            numbers = None if _has_named_lists(x) else _all_numbers(x, weight, axis, keepdims)
             if numbers is not None:
                 return as_number(variance_of_all(numbers, ddof, root))
             layout = _lists_of_numbers(x, weight, axis, attrs)
@@ -198,6 +198,16 @@ def _all_numbers(x: Any, weight: Any, axis: Any, keepdims: bool) -> Any:
     if axis is None and weight is None and not keepdims and isinstance(x, ak.Array):
         return all_numbers(x._layout)
     return None
+
+
+def _has_named_lists(x: Any) -> bool:
+    """Whether lists have names, whose subtraction awkward looks up."""
+    layout = getattr(x, "_layout", None)
+    while type(layout) is ListOffsetArray:
+        if layout.parameter("__list__") is not None:
+            return True
+        layout = layout._content
+    return False
 
 
 def _lists_of_numbers(x: Any, weight: Any, axis: Any, attrs: Any) -> Any:

@@ -32,6 +32,7 @@ from ..kernels.listarray import (
     sliced_lengths,
 )
 from .arrays import SLICING, CudaArrays, check_bounds, copy_element, nearest, to_scalar, within
+from .carries import OF_OPTION
 from .device import (
     Method,
     filled_with,
@@ -142,11 +143,13 @@ def is_true_or_missing(i, keep, truths, by, rule):
     keep[0] = not keeps(by[i], rule) or truths[i]
 
 
-@op
+@op(errors=("index out of range",))
 def indexed_is_true_or_missing(i, keep, truths, index, n):
     j = index[i]
     keep[0] = j < 0
-    if 0 <= j < n:
+    if j >= n:
+        return 1, j
+    if j >= 0:
         keep[0] = truths[j]
 
 
@@ -171,7 +174,7 @@ def _by_optional_mask(layout: Any, mask: Any) -> Any:
     if type(mask) is IndexedOptionArray:
         keep = (indexed_is_true_or_missing, truths, by, truths.shape[0])
     bits, total = nplike.empty((n + 15) // 16, dtype=np.int64), nplike.empty(1, dtype=np.int64)
-    ranked_bits(keep, n, bits, total=total)
+    call_as(OF_OPTION, lambda: ranked_bits(keep, n, bits, total=total))
     out = nplike.empty(int(to_scalar(total)), dtype=np.int64)
     transform(kept_position_or_none, n, out, bits, by, rule)
     return IndexedOptionArray(Index64(out, nplike=nplike), _as_carried(layout))

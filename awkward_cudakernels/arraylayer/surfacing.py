@@ -53,8 +53,16 @@ def cause_of(original: Method) -> Method:
     """`ErrorContext.decorate_exception`: what a failed kernel has led to on the host gives way to its error."""
 
     def decorate_exception(self: Any, cls: type, exception: Exception) -> Exception:
-        cause = None if isinstance(exception, errorflag.DeviceValueError) else _cause(cls)
-        found: Exception = original(self, cls, exception) if cause is None else cause
+        of_kernel = isinstance(exception, errorflag.DeviceValueError)
+        cause = None if of_kernel else _cause(cls)
+        if cause is not None:
+            return cause
+        try:
+            found: Exception = original(self, cls, exception)
+        except Exception:  # of an argument that cannot be printed
+            if not of_kernel:
+                raise
+            found = exception
         return found
 
     return decorate_exception

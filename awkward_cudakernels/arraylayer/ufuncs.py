@@ -43,7 +43,7 @@ def array_ufunc(original: Method) -> Method:
             arrays = [x for x in inputs if type(x) is ak.Array]
             if (
                 arrays
-                and all(isinstance(x, _NUMBERS) for x in inputs if type(x) is not ak.Array)
+                and all(_is_number(x) for x in inputs if type(x) is not ak.Array)
                 and all(_has_numbers(array) for array in arrays)
             ):
                 context = context_of(arrays, None, None)
@@ -54,6 +54,11 @@ def array_ufunc(original: Method) -> Method:
         return original(ufunc, method, inputs, kwargs)
 
     return array_ufunc
+
+
+def _is_number(x: Any) -> bool:
+    """Whether it is a number of NumPy's or Python's, of which awkward takes integers of 64 bits."""
+    return -(2**63) <= x < 2**63 if type(x) is int else isinstance(x, _NUMBERS)
 
 
 def _has_numbers(array: Any) -> bool:

@@ -14,7 +14,7 @@ import pytest
 import awkward_cudakernels
 import errorflag
 from awkward_cudakernels import _known
-from awkward_cudakernels._known import forget, known, remember_ends
+from awkward_cudakernels._known import forget, known, memory_of, remember_ends
 from awkward_cudakernels.arraylayer.elementwise import CASTS, FUNCTIONS, MIXED
 from awkward_cudakernels.arraylayer.indexes import are_equal
 
@@ -758,15 +758,41 @@ def test_ends_of_all_indexes_of_an_array_are_forgotten():
     remember_ends(second, 0, 5)
     remember_ends(first, 0, 5)
     del first
-    assert len(known[id(data)]) == 1
+    assert len(known[memory_of(data)]) == 1
     third = Index(data)
     remember_ends(third, 0, 5)
     forget(data)
     assert not hasattr(second, "_ends") and not hasattr(third, "_ends")
-    assert id(data) not in known
+    assert memory_of(data) not in known
     remember_ends(second, 1, 2)
     del second
-    assert id(data) not in known
+    assert memory_of(data) not in known
+    part = Index(data[1:])
+    remember_ends(part, 5, 5)
+    forget(data[:1])  # which is of the same memory
+    assert not hasattr(part, "_ends")
+
+
+def test_a_view_that_is_written_is_noticed():
+    offsets = ak.index.Index64(np.array([0, 2, 4, 6]))
+    layout = ak.contents.ListOffsetArray(offsets, ak.contents.NumpyArray(np.arange(6.0)))
+    array = ak.to_backend(ak.Array(layout), "cuda")
+    part = array[:2]
+    assert ak.sum(part, axis=1).to_list() == [1.0, 5.0]
+    array.layout.offsets[2] = 3
+    assert ak.flatten(part).to_list() == [0, 1, 2]
+
+
+def test_offsets_that_were_equal_and_are_written_by_a_view():
+    content = ak.contents.NumpyArray(np.arange(4.0))
+    one, other = (
+        ak.to_backend(ak.Array(ak.contents.ListOffsetArray(ak.index.Index64(np.array([0, 2, 4])), content)), "cuda")
+        for _ in range(2)
+    )
+    assert (one + other).to_list() == [[0, 2], [4, 6]]
+    ak.index.Index64(one.layout.offsets.data[:])[1] = 1
+    with pytest.raises(ValueError, match="cannot broadcast nested list"):
+        ak.to_list(one + other)
 
 
 def test_that_indexes_are_equal_is_known_until_one_is_written(cupy):
@@ -804,7 +830,7 @@ def test_that_indexes_are_equal_is_known_until_one_is_written(cupy):
     assert list(_known._equals[other]) == [third]
     del third
     gc.collect()
-    assert len(known[id(other.data)]) == 1
+    assert len(known[memory_of(other.data)]) == 1
     assert not list(_known._equals[other])
 
 

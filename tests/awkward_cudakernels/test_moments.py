@@ -470,3 +470,10 @@ def test_an_error_before_a_mean_of_all_is_told():
     with pytest.raises(ValueError, match=r"^index out of range in compiled CUDA code"):
         ak.mean(array[:, 0], axis=None)
     assert ak.mean(array, axis=None) == 1.0
+
+
+@pytest.mark.parametrize("axis", [None, 1])
+@STATISTICS
+def test_of_lists_with_a_name(statistic, axis):
+    layout = ak.with_parameter(ak.Array([[1.0, 2.0], [3.0]]), "__list__", "L", highlevel=False)
+    assert problems(lambda a: statistic(a, axis=axis), ak.Array(layout), backend="cuda") == []

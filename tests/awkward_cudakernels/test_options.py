@@ -448,6 +448,13 @@ BEYOND = {
 }
 
 
+def test_an_index_of_a_mask_that_leaves_its_content_is_an_error():
+    mask = ak.contents.IndexedOptionArray(ak.index.Index64(np.array([0, -1, 5])), content(np.array([True, False])))
+    array, mask = (ak.to_backend(ak.Array(x), "cuda") for x in ([1, 2, 3], mask))
+    with pytest.raises(ValueError, match="index out of range in compiled CUDA code"):
+        ak.to_list(array[mask])
+
+
 @pytest.mark.parametrize("of_lists", [False, True])
 @pytest.mark.parametrize("values", [[], [1.5, 2.5, 3.5]], ids=str)
 @pytest.mark.parametrize("operation", BEYOND)

@@ -295,3 +295,8 @@ def test_an_index_that_leaves_the_content_is_an_error(n):
     array = ak.to_backend(ak.Array(layout), "cuda")
     with pytest.raises(ValueError, match="index out of range in compiled CUDA code"):
         ak.to_list(array + 1)
+
+
+@pytest.mark.parametrize("number", [2**63, -(2**63) - 1, 2**64])
+def test_numbers_beyond_64_bits(number):
+    assert_same(lambda array: array < number, ak.contents.NumpyArray(np.arange(3, dtype=np.uint64)))
