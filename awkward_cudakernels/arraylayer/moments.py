@@ -202,7 +202,7 @@ def _all_numbers(x: Any, weight: Any, axis: Any, keepdims: bool) -> Any:
 
 def _has_named_lists(x: Any) -> bool:
     """Whether lists have names, whose subtraction awkward looks up."""
-    layout = getattr(x, "_layout", None)
+    layout: Any = getattr(x, "_layout", None)
     while type(layout) is ListOffsetArray:
         if layout.parameter("__list__") is not None:
             return True
